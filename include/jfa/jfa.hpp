@@ -1,0 +1,4 @@
+// Everything a user of the C++ API includes.
+#pragma once
+
+#include "jfa/attention.hpp"

@@ -1,0 +1,365 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "problem/overlap.hpp"
+#include "problem/problem.hpp"
+
+namespace jfa {
+namespace {
+
+constexpr std::int64_t kMaxHeadDim = 256;
+/// Element counts and byte offsets stay well inside 64 bits below this.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 60;
+
+/// "name is value, must be allowed"
+Status refuse(std::string_view name, const std::string& value, std::string_view allowed) {
+  return invalid_argument(std::string(name) + " is " + value + ", must be " +
+                          std::string(allowed));
+}
+
+Status refuse(std::string_view name, std::int64_t value, std::string_view allowed) {
+  return refuse(name, std::to_string(value), allowed);
+}
+
+std::string dtype_name(DType dtype) {
+  switch (dtype) {
+    case DType::kBf16:
+      return "bf16";
+    case DType::kF16:
+      return "fp16";
+    case DType::kF32:
+      return "fp32";
+    case DType::kI32:
+      return "int32";
+    case DType::kI64:
+      return "int64";
+  }
+  return "unknown (" + std::to_string(static_cast<std::int32_t>(dtype)) + ")";
+}
+
+bool is_aligned(const void* data, std::int64_t alignment) {
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) == 0;
+}
+
+/// a * b with a, b >= 0, or a failure naming the tensor whose extent overflows.
+Status checked_product(const std::string& name, std::int64_t a, std::int64_t b,
+                       std::int64_t& product) {
+  if (__builtin_mul_overflow(a, b, &product) || product > kMaxElements) {
+    return invalid_argument(name + " is too large: " + std::to_string(a) + " x " +
+                            std::to_string(b) + " exceeds 2^60 elements");
+  }
+  return {};
+}
+
+Status check_strides(const std::string& name, const ConstTensorView& t) {
+  if (t.row_stride < 0) return refuse(name + ".row_stride", t.row_stride, "at least 0");
+  if (t.head_stride < 0) return refuse(name + ".head_stride", t.head_stride, "at least 0");
+  std::int64_t rows = 0;
+  std::int64_t heads = 0;
+  JFA_RETURN_IF_ERROR(checked_product(name, t.rows, t.row_stride, rows));
+  return checked_product(name, t.heads, t.head_stride, heads);
+}
+
+Status check_pointer(const std::string& name, const void* data, std::int64_t elements,
+                     std::int64_t alignment) {
+  if (elements > 0 && data == nullptr) {
+    return invalid_argument(name + ".data is null, must point to " + std::to_string(elements) +
+                            " elements");
+  }
+  if (!is_aligned(data, alignment)) {
+    return invalid_argument(name + ".data is misaligned, must be a multiple of " +
+                            std::to_string(alignment) + " bytes");
+  }
+  return {};
+}
+
+/// Shape, strides and pointer of one attention tensor.
+Status check_tensor(const std::string& name, const ConstTensorView& t) {
+  if (t.rows < 0) return refuse(name + ".rows", t.rows, "at least 0");
+  if (t.heads < 1) return refuse(name + ".heads", t.heads, "at least 1");
+  if (t.head_dim < 1 || t.head_dim > kMaxHeadDim) {
+    return refuse(name + ".head_dim", t.head_dim, "1 to 256");
+  }
+  if (t.dtype != DType::kBf16 && t.dtype != DType::kF16 && t.dtype != DType::kF32) {
+    return refuse(name + ".dtype", dtype_name(t.dtype), "bf16, fp16 or fp32");
+  }
+  JFA_RETURN_IF_ERROR(check_strides(name, t));
+  std::int64_t elements = 0;
+  JFA_RETURN_IF_ERROR(checked_product(name, t.rows, t.heads * t.head_dim, elements));
+  return check_pointer(name, t.data, elements, element_size(t.dtype));
+}
+
+Status check_index(const std::string& name, const IndexView& view) {
+  if (view.dtype != DType::kI32 && view.dtype != DType::kI64) {
+    return refuse(name + ".dtype", dtype_name(view.dtype), "int32 or int64");
+  }
+  if (view.size < 0 || view.size > kMaxElements) {
+    return refuse(name + ".size", view.size, "0 to 2^60");
+  }
+  return check_pointer(name, view.data, view.size, element_size(view.dtype));
+}
+
+/// An optional index array with exactly `size` entries.
+Status take_index(const std::string& name, const std::optional<IndexView>& given,
+                  std::int64_t size, IndexView& taken) {
+  if (!given) return {};
+  JFA_RETURN_IF_ERROR(check_index(name, *given));
+  if (given->size != size) {
+    return refuse(name + ".size", given->size,
+                  std::to_string(size) + ", from kv_offsets.size = B + 1");
+  }
+  taken = *given;
+  return {};
+}
+
+Status check_like(const std::string& name, const ConstTensorView& t, const std::string& model_name,
+                  const ConstTensorView& model, std::int64_t rows) {
+  JFA_RETURN_IF_ERROR(check_tensor(name, t));
+  if (t.rows != rows) return refuse(name + ".rows", t.rows, std::to_string(rows));
+  if (t.heads != model.heads) {
+    return refuse(name + ".heads", t.heads,
+                  std::to_string(model.heads) + ", as " + model_name + ".heads");
+  }
+  if (t.head_dim != model.head_dim) {
+    return refuse(name + ".head_dim", t.head_dim,
+                  std::to_string(model.head_dim) + ", as " + model_name + ".head_dim");
+  }
+  if (t.dtype != model.dtype) {
+    return refuse(name + ".dtype", dtype_name(t.dtype),
+                  dtype_name(model.dtype) + ", as " + model_name + ".dtype");
+  }
+  return {};
+}
+
+Status check_attention_tensors(const Inputs& in, Problem& problem) {
+  JFA_RETURN_IF_ERROR(check_tensor("q", in.q));
+  JFA_RETURN_IF_ERROR(check_tensor("k", in.k));
+  JFA_RETURN_IF_ERROR(check_tensor("v", in.v));
+  if (in.k.dtype != in.q.dtype) {
+    return refuse("k.dtype", dtype_name(in.k.dtype), dtype_name(in.q.dtype) + ", as q.dtype");
+  }
+  if (in.k.head_dim != in.q.head_dim) {
+    return refuse("k.head_dim", in.k.head_dim,
+                  std::to_string(in.q.head_dim) + ", as q.head_dim");
+  }
+  JFA_RETURN_IF_ERROR(check_like("v", in.v, "k", in.k, in.k.rows));
+  if (in.q.heads % in.k.heads != 0) {
+    return refuse("q.heads", in.q.heads,
+                  "a multiple of k.heads = " + std::to_string(in.k.heads));
+  }
+  problem.q = in.q;
+  problem.k = in.k;
+  problem.v = in.v;
+  problem.head_dim = in.q.head_dim;
+  problem.heads_q = in.q.heads;
+  problem.heads_kv = in.k.heads;
+  problem.group_size = in.q.heads / in.k.heads;
+  return {};
+}
+
+Status check_batch(const Inputs& in, Problem& problem) {
+  JFA_RETURN_IF_ERROR(check_index("kv_offsets", in.kv_offsets));
+  if (in.kv_offsets.size < 1) {
+    return refuse("kv_offsets.size", in.kv_offsets.size, "B + 1, at least 1");
+  }
+  problem.kv_offsets = in.kv_offsets;
+  problem.batch = in.kv_offsets.size - 1;
+  problem.broadcast_q = !in.q_offsets;
+  if (problem.broadcast_q && in.q_lengths) {
+    return invalid_argument(
+        "q_lengths is given without q_offsets, must be absent with broadcast_q: every sequence "
+        "uses all rows of q");
+  }
+  JFA_RETURN_IF_ERROR(
+      take_index("q_offsets", in.q_offsets, problem.batch + 1, problem.q_offsets));
+  JFA_RETURN_IF_ERROR(take_index("q_lengths", in.q_lengths, problem.batch, problem.q_lengths));
+  JFA_RETURN_IF_ERROR(take_index("kv_lengths", in.kv_lengths, problem.batch, problem.kv_lengths));
+  problem.out_rows = in.q.rows;
+  if (!problem.broadcast_q) return {};
+  JFA_RETURN_IF_ERROR(checked_product("out", problem.batch, in.q.rows, problem.out_rows));
+  std::int64_t elements = 0;
+  return checked_product("out", problem.out_rows, in.q.heads * in.q.head_dim, elements);
+}
+
+Status check_blocks(const BlockSparse& blocks, Problem& problem) {
+  for (const auto& [name, size] : {std::pair{"mask.block_sparse.block_q", blocks.block_q},
+                                   std::pair{"mask.block_sparse.block_kv", blocks.block_kv}}) {
+    if (size < 64 || size % 64 != 0) return refuse(name, size, "a positive multiple of 64");
+  }
+  if (blocks.heads != 1 && blocks.heads != problem.heads_q) {
+    return refuse("mask.block_sparse.heads", blocks.heads,
+                  "1 or q.heads = " + std::to_string(problem.heads_q));
+  }
+  JFA_RETURN_IF_ERROR(check_index("mask.block_sparse.row_offsets", blocks.row_offsets));
+  JFA_RETURN_IF_ERROR(check_index("mask.block_sparse.columns", blocks.columns));
+  if (blocks.row_offsets.size < blocks.heads || blocks.row_offsets.size % blocks.heads != 0) {
+    return refuse("mask.block_sparse.row_offsets.size", blocks.row_offsets.size,
+                  "heads x (n + 1 or more), a positive multiple of heads = " +
+                      std::to_string(blocks.heads));
+  }
+  problem.block_sparse = true;
+  problem.blocks = blocks;
+  return {};
+}
+
+Status check_window(const Mask& mask, Problem& problem) {
+  Window window = mask.window;
+  if (window.left < -1) return refuse("mask.window.left", window.left, "-1 (unbounded) or more");
+  if (window.right < -1) {
+    return refuse("mask.window.right", window.right, "-1 (unbounded) or more");
+  }
+  if (mask.causal) window.right = 0;
+  // A side that reaches past every sequence bounds nothing; saying so keeps sums inside 64 bits.
+  if (window.left > kMaxElements) window.left = -1;
+  if (window.right > kMaxElements) window.right = -1;
+  problem.window = window;
+  return {};
+}
+
+Status check_options(const Options& options, Problem& problem) {
+  problem.softmax_scale =
+      options.softmax_scale.value_or(1.0 / std::sqrt(static_cast<double>(problem.head_dim)));
+  // Engines compute in fp32, so a value only fp64 can hold would become infinite there.
+  constexpr double kMaxFloat = std::numeric_limits<float>::max();
+  if (!(std::abs(problem.softmax_scale) <= kMaxFloat)) {
+    return refuse("softmax_scale", std::to_string(problem.softmax_scale), "finite in fp32");
+  }
+  if (!(options.softcap >= 0 && options.softcap <= kMaxFloat)) {
+    return refuse("softcap", std::to_string(options.softcap),
+                  "0 (off) or a positive number, finite in fp32");
+  }
+  problem.softcap = options.softcap;
+  problem.deterministic = options.deterministic;
+  JFA_RETURN_IF_ERROR(check_window(options.mask, problem));
+  if (options.mask.block_sparse) {
+    JFA_RETURN_IF_ERROR(check_blocks(*options.mask.block_sparse, problem));
+  }
+  return {};
+}
+
+Status check_execution(const Execution& execution) {
+  if (execution.device == Device::kCuda || execution.device == Device::kEmulator) {
+    return {ErrorCode::kUnavailable,
+            std::string("device ") + (execution.device == Device::kCuda ? "cuda" : "emulator") +
+                " is not built into this library, must be cpu"};
+  }
+  if (execution.device != Device::kCpu) {
+    return refuse("execution.device", static_cast<std::int32_t>(execution.device), "cpu (0)");
+  }
+  if (execution.threads < 0) {
+    return refuse("execution.threads", execution.threads, "0 (all cores) or more");
+  }
+  if (!is_aligned(execution.workspace, 64)) {
+    return invalid_argument("execution.workspace is misaligned, must be a multiple of 64 bytes");
+  }
+  return {};
+}
+
+/// A named thing a call reads or writes, for the overlap check.
+struct Named {
+  const char* name;
+  Footprint memory;
+};
+
+Status check_disjoint(const Named* written, std::size_t written_count, const Named* read,
+                      std::size_t read_count) {
+  for (std::size_t i = 0; i < written_count; ++i) {
+    if (overlaps_itself(written[i].memory)) {
+      return invalid_argument(std::string(written[i].name) +
+                              " overlaps itself, its strides must keep rows and heads apart");
+    }
+    const auto clash = [&](const Named& other) -> Status {
+      if (!may_overlap(written[i].memory, other.memory)) return {};
+      return invalid_argument(std::string(written[i].name) + " overlaps " + other.name +
+                              ", outputs must not share memory with other tensors");
+    };
+    for (std::size_t j = 0; j < i; ++j) JFA_RETURN_IF_ERROR(clash(written[j]));
+    for (std::size_t j = 0; j < read_count; ++j) JFA_RETURN_IF_ERROR(clash(read[j]));
+  }
+  return {};
+}
+
+Footprint footprint(const IndexView& view) noexcept {
+  return {reinterpret_cast<std::uintptr_t>(view.data), 1, 0, 1, 0,
+          view.data ? view.size * element_size(view.dtype) : 0};
+}
+
+template <typename Pointer>
+Status check_lse(const std::string& name, const BasicLseView<Pointer>& lse,
+                 const Problem& problem) {
+  if (lse.heads != problem.heads_q) {
+    return refuse(name + ".heads", lse.heads,
+                  std::to_string(problem.heads_q) + ", as q.heads");
+  }
+  if (lse.rows != problem.out_rows) {
+    return refuse(name + ".rows", lse.rows,
+                  std::to_string(problem.out_rows) + ", the rows of out");
+  }
+  if (lse.head_stride < 0) return refuse(name + ".head_stride", lse.head_stride, "at least 0");
+  std::int64_t extent = 0;
+  JFA_RETURN_IF_ERROR(checked_product(name, lse.heads, lse.head_stride, extent));
+  return check_pointer(name, lse.data, lse.heads * lse.rows, sizeof(float));
+}
+
+}  // namespace
+
+Status check_inputs(const Inputs& inputs, const Options& options, const Execution& execution,
+                    Problem& problem) {
+  problem = {};
+  JFA_RETURN_IF_ERROR(check_execution(execution));
+  JFA_RETURN_IF_ERROR(check_attention_tensors(inputs, problem));
+  JFA_RETURN_IF_ERROR(check_batch(inputs, problem));
+  return check_options(options, problem);
+}
+
+Status check_forward_outputs(const Problem& problem, const ForwardOutputs& outputs) {
+  JFA_RETURN_IF_ERROR(check_like("out", outputs.out, "q", problem.q, problem.out_rows));
+  const bool wants_lse = outputs.lse.data != nullptr;
+  if (wants_lse) JFA_RETURN_IF_ERROR(check_lse("lse", outputs.lse, problem));
+  const Named written[] = {
+      {"out", footprint(outputs.out)},
+      {"lse", wants_lse ? footprint(ConstLseView(outputs.lse)) : Footprint{}}};
+  const Named read[] = {{"q", footprint(problem.q)},
+                        {"k", footprint(problem.k)},
+                        {"v", footprint(problem.v)},
+                        {"q_offsets", footprint(problem.q_offsets)},
+                        {"kv_offsets", footprint(problem.kv_offsets)},
+                        {"q_lengths", footprint(problem.q_lengths)},
+                        {"kv_lengths", footprint(problem.kv_lengths)},
+                        {"row_offsets", footprint(problem.blocks.row_offsets)},
+                        {"columns", footprint(problem.blocks.columns)}};
+  return check_disjoint(written, std::size(written), read, std::size(read));
+}
+
+Status check_backward(const Problem& problem, const BackwardInputs& given,
+                      const BackwardOutputs& outputs) {
+  JFA_RETURN_IF_ERROR(check_like("dout", given.dout, "q", problem.q, problem.out_rows));
+  JFA_RETURN_IF_ERROR(check_like("out", given.out, "q", problem.q, problem.out_rows));
+  JFA_RETURN_IF_ERROR(check_lse("lse", given.lse, problem));
+  if (given.dlse) JFA_RETURN_IF_ERROR(check_lse("dlse", *given.dlse, problem));
+  JFA_RETURN_IF_ERROR(check_like("dq", outputs.dq, "q", problem.q, problem.q.rows));
+  JFA_RETURN_IF_ERROR(check_like("dk", outputs.dk, "k", problem.k, problem.k.rows));
+  JFA_RETURN_IF_ERROR(check_like("dv", outputs.dv, "v", problem.v, problem.v.rows));
+  const Named written[] = {{"dq", footprint(outputs.dq)},
+                           {"dk", footprint(outputs.dk)},
+                           {"dv", footprint(outputs.dv)}};
+  const Named read[] = {{"q", footprint(problem.q)},
+                        {"k", footprint(problem.k)},
+                        {"v", footprint(problem.v)},
+                        {"dout", footprint(given.dout)},
+                        {"out", footprint(given.out)},
+                        {"lse", footprint(given.lse)},
+                        {"dlse", given.dlse ? footprint(*given.dlse) : Footprint{}},
+                        {"q_offsets", footprint(problem.q_offsets)},
+                        {"kv_offsets", footprint(problem.kv_offsets)},
+                        {"q_lengths", footprint(problem.q_lengths)},
+                        {"kv_lengths", footprint(problem.kv_lengths)},
+                        {"row_offsets", footprint(problem.blocks.row_offsets)},
+                        {"columns", footprint(problem.blocks.columns)}};
+  return check_disjoint(written, std::size(written), read, std::size(read));
+}
+
+}  // namespace jfa

@@ -1,0 +1,70 @@
+#include "problem/overlap.hpp"
+
+#include <utility>
+
+namespace jfa {
+namespace {
+
+Footprint make_footprint(const void* data, std::int64_t count0, std::int64_t stride0,
+                         std::int64_t count1, std::int64_t stride1, std::int64_t bytes) noexcept {
+  if (count0 == 1) stride0 = 0;  // the stride of a single row or head steps nowhere
+  if (count1 == 1) stride1 = 0;
+  if (stride0 < stride1) {
+    std::swap(count0, count1);
+    std::swap(stride0, stride1);
+  }
+  return {reinterpret_cast<std::uintptr_t>(data), count0, stride0, count1, stride1, bytes};
+}
+
+/// Bytes from the first to past the last byte of one outer step.
+std::int64_t inner_span(const Footprint& f) noexcept {
+  return (f.inner_count - 1) * f.inner_stride + f.bytes;
+}
+
+std::int64_t span(const Footprint& f) noexcept {
+  return (f.outer_count - 1) * f.outer_stride + inner_span(f);
+}
+
+/// Whether the residues [x, x + x_bytes) and [y, y + y_bytes) modulo `period` are disjoint.
+bool disjoint_modulo(std::uintptr_t x, std::int64_t x_bytes, std::uintptr_t y,
+                     std::int64_t y_bytes, std::int64_t period) noexcept {
+  const auto p = static_cast<std::uintptr_t>(period);
+  const auto distance = static_cast<std::int64_t>((y % p + p - x % p) % p);  // from x up to y
+  return distance >= x_bytes && distance + y_bytes <= period;
+}
+
+}  // namespace
+
+Footprint footprint(const ConstTensorView& view) noexcept {
+  const std::int64_t size = element_size(view.dtype);
+  return make_footprint(view.data, view.rows, view.row_stride * size, view.heads,
+                        view.head_stride * size, view.head_dim * size);
+}
+
+Footprint footprint(const ConstLseView& view) noexcept {
+  const std::int64_t size = sizeof(float);
+  return make_footprint(view.data, view.heads, view.head_stride * size, 1, 0, view.rows * size);
+}
+
+bool overlaps_itself(const Footprint& a) noexcept {
+  if (a.empty()) return false;
+  if (a.inner_count > 1 && a.inner_stride < a.bytes) return true;
+  return a.outer_count > 1 && a.outer_stride < inner_span(a);
+}
+
+bool may_overlap(const Footprint& a, const Footprint& b) noexcept {
+  if (a.empty() || b.empty()) return false;
+  const auto a_end = a.begin + static_cast<std::uintptr_t>(span(a));
+  const auto b_end = b.begin + static_cast<std::uintptr_t>(span(b));
+  if (a_end <= b.begin || b_end <= a.begin) return false;
+  const bool outer_equal = a.outer_stride == b.outer_stride && a.outer_stride > 0;
+  if (outer_equal &&
+      disjoint_modulo(a.begin, inner_span(a), b.begin, inner_span(b), a.outer_stride)) {
+    return false;
+  }
+  const bool inner_equal = outer_equal && a.inner_stride == b.inner_stride && a.inner_stride > 0 &&
+                           a.outer_stride % a.inner_stride == 0;
+  return !(inner_equal && disjoint_modulo(a.begin, a.bytes, b.begin, b.bytes, a.inner_stride));
+}
+
+}  // namespace jfa
