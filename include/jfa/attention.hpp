@@ -30,7 +30,8 @@ struct Inputs {
   ConstTensorView q;
   ConstTensorView k;  ///< `[total_kv, heads_kv, head_dim]`; heads_q is a multiple of heads_kv
   ConstTensorView v;  ///< as k
-  /// `[B + 1]`: sequence b owns rows offsets[b] .. offsets[b + 1] - 1. Starts at 0, never decreases.
+  /// `[B + 1]`: sequence b owns rows offsets[b] .. offsets[b + 1] - 1. Starts at 0, never
+  /// decreases.
   IndexView kv_offsets;
   std::optional<IndexView> q_offsets;   ///< `[B + 1]`; absent: broadcast_q
   std::optional<IndexView> kv_lengths;  ///< `[B]`: rows in use of each sequence; the rest is a gap
@@ -71,7 +72,7 @@ enum class Device : std::int32_t { kCpu = 0, kCuda = 1, kEmulator = 2 };
 
 struct Execution {
   Device device = Device::kCpu;
-  int threads = 0;        ///< CPU engine: threads to use; 0: all cores
+  int threads = 0;            ///< CPU engine: threads to use; 0: all cores
   void* workspace = nullptr;  ///< scratch, 64-byte aligned; null: the CPU engine allocates its own
   std::size_t workspace_bytes = 0;  ///< at least workspace_bytes() of the call
 };

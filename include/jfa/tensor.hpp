@@ -39,8 +39,7 @@ struct BasicTensorView {
 
   /// A view that may be written is also one that may be read.
   constexpr operator BasicTensorView<const void*>() const noexcept
-    requires(!std::is_same_v<Pointer, const void*>)
-  {
+      requires(!std::is_same_v<Pointer, const void*>) {
     return {data, dtype, rows, heads, head_dim, row_stride, head_stride};
   }
 };
@@ -66,8 +65,7 @@ struct BasicLseView {
   std::int64_t head_stride = 0;
 
   constexpr operator BasicLseView<const float*>() const noexcept
-    requires(!std::is_same_v<Pointer, const float*>)
-  {
+      requires(!std::is_same_v<Pointer, const float*>) {
     return {data, heads, rows, head_stride};
   }
 };

@@ -25,15 +25,15 @@ class HostTensor {
   std::byte* data() noexcept { return data_.get(); }
   const std::byte* data() const noexcept { return data_.get(); }
 
-  double at(std::int64_t i) const;          ///< element i in memory order, floats and integers
-  void set(std::int64_t i, double value);   ///< rounds to nearest even
+  double at(std::int64_t i) const;         ///< element i in memory order, floats and integers
+  void set(std::int64_t i, double value);  ///< rounds to nearest even
   void fill(double value);
 
-  TensorView view();              ///< of a `[rows, heads, head_dim]` tensor
+  TensorView view();  ///< of a `[rows, heads, head_dim]` tensor
   ConstTensorView view() const;
-  LseView lse_view();             ///< of a fp32 `[heads, rows]` tensor
+  LseView lse_view();  ///< of a fp32 `[heads, rows]` tensor
   ConstLseView lse_view() const;
-  IndexView index_view() const;   ///< of an int32 or int64 tensor
+  IndexView index_view() const;  ///< of an int32 or int64 tensor
 
  private:
   struct Free {
@@ -71,7 +71,8 @@ HostTensor random_tensor(DType dtype, std::vector<std::int64_t> shape, std::uint
 /// block lists differ by head).
 double unmasked_pairs(const Batch& batch);
 
-/// ||a - b|| / ||b|| over all elements; NaN where either holds NaN; equal infinities count as equal.
+/// ||a - b|| / ||b|| over all elements; NaN where either holds NaN; equal infinities count as
+/// equal.
 double relative_error(const HostTensor& a, const std::vector<double>& b);
 
 }  // namespace jfa

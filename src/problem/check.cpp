@@ -16,8 +16,7 @@ constexpr std::int64_t kMaxElements = std::int64_t{1} << 60;
 
 /// "name is value, must be allowed"
 Status refuse(std::string_view name, const std::string& value, std::string_view allowed) {
-  return invalid_argument(std::string(name) + " is " + value + ", must be " +
-                          std::string(allowed));
+  return invalid_argument(std::string(name) + " is " + value + ", must be " + std::string(allowed));
 }
 
 Status refuse(std::string_view name, std::int64_t value, std::string_view allowed) {
@@ -103,8 +102,8 @@ Status check_index(const std::string& name, const IndexView& view) {
 }
 
 /// An optional index array with exactly `size` entries.
-Status take_index(const std::string& name, const std::optional<IndexView>& given,
-                  std::int64_t size, IndexView& taken) {
+Status take_index(const std::string& name, const std::optional<IndexView>& given, std::int64_t size,
+                  IndexView& taken) {
   if (!given) return {};
   JFA_RETURN_IF_ERROR(check_index(name, *given));
   if (given->size != size) {
@@ -142,13 +141,11 @@ Status check_attention_tensors(const Inputs& in, Problem& problem) {
     return refuse("k.dtype", dtype_name(in.k.dtype), dtype_name(in.q.dtype) + ", as q.dtype");
   }
   if (in.k.head_dim != in.q.head_dim) {
-    return refuse("k.head_dim", in.k.head_dim,
-                  std::to_string(in.q.head_dim) + ", as q.head_dim");
+    return refuse("k.head_dim", in.k.head_dim, std::to_string(in.q.head_dim) + ", as q.head_dim");
   }
   JFA_RETURN_IF_ERROR(check_like("v", in.v, "k", in.k, in.k.rows));
   if (in.q.heads % in.k.heads != 0) {
-    return refuse("q.heads", in.q.heads,
-                  "a multiple of k.heads = " + std::to_string(in.k.heads));
+    return refuse("q.heads", in.q.heads, "a multiple of k.heads = " + std::to_string(in.k.heads));
   }
   problem.q = in.q;
   problem.k = in.k;
@@ -173,8 +170,7 @@ Status check_batch(const Inputs& in, Problem& problem) {
         "q_lengths is given without q_offsets, must be absent with broadcast_q: every sequence "
         "uses all rows of q");
   }
-  JFA_RETURN_IF_ERROR(
-      take_index("q_offsets", in.q_offsets, problem.batch + 1, problem.q_offsets));
+  JFA_RETURN_IF_ERROR(take_index("q_offsets", in.q_offsets, problem.batch + 1, problem.q_offsets));
   JFA_RETURN_IF_ERROR(take_index("q_lengths", in.q_lengths, problem.batch, problem.q_lengths));
   JFA_RETURN_IF_ERROR(take_index("kv_lengths", in.kv_lengths, problem.batch, problem.kv_lengths));
   problem.out_rows = in.q.rows;
@@ -196,9 +192,9 @@ Status check_blocks(const BlockSparse& blocks, Problem& problem) {
   JFA_RETURN_IF_ERROR(check_index("mask.block_sparse.row_offsets", blocks.row_offsets));
   JFA_RETURN_IF_ERROR(check_index("mask.block_sparse.columns", blocks.columns));
   if (blocks.row_offsets.size < blocks.heads || blocks.row_offsets.size % blocks.heads != 0) {
-    return refuse("mask.block_sparse.row_offsets.size", blocks.row_offsets.size,
-                  "heads x (n + 1 or more), a positive multiple of heads = " +
-                      std::to_string(blocks.heads));
+    return refuse(
+        "mask.block_sparse.row_offsets.size", blocks.row_offsets.size,
+        "heads x (n + 1 or more), a positive multiple of heads = " + std::to_string(blocks.heads));
   }
   problem.block_sparse = true;
   problem.blocks = blocks;
@@ -242,9 +238,9 @@ Status check_options(const Options& options, Problem& problem) {
 
 Status check_execution(const Execution& execution) {
   if (execution.device == Device::kCuda || execution.device == Device::kEmulator) {
-    return {ErrorCode::kUnavailable,
-            std::string("device ") + (execution.device == Device::kCuda ? "cuda" : "emulator") +
-                " is not built into this library, must be cpu"};
+    return {ErrorCode::kUnavailable, std::string("device ") +
+                                         (execution.device == Device::kCuda ? "cuda" : "emulator") +
+                                         " is not built into this library, must be cpu"};
   }
   if (execution.device != Device::kCpu) {
     return refuse("execution.device", static_cast<std::int32_t>(execution.device), "cpu (0)");
@@ -283,7 +279,7 @@ Status check_disjoint(const Named* written, std::size_t written_count, const Nam
 }
 
 Footprint footprint(const IndexView& view) noexcept {
-  return {reinterpret_cast<std::uintptr_t>(view.data), 1, 0, 1, 0,
+  return {reinterpret_cast<std::uintptr_t>(view.data),         1, 0, 1, 0,
           view.data ? view.size * element_size(view.dtype) : 0};
 }
 
@@ -291,12 +287,10 @@ template <typename Pointer>
 Status check_lse(const std::string& name, const BasicLseView<Pointer>& lse,
                  const Problem& problem) {
   if (lse.heads != problem.heads_q) {
-    return refuse(name + ".heads", lse.heads,
-                  std::to_string(problem.heads_q) + ", as q.heads");
+    return refuse(name + ".heads", lse.heads, std::to_string(problem.heads_q) + ", as q.heads");
   }
   if (lse.rows != problem.out_rows) {
-    return refuse(name + ".rows", lse.rows,
-                  std::to_string(problem.out_rows) + ", the rows of out");
+    return refuse(name + ".rows", lse.rows, std::to_string(problem.out_rows) + ", the rows of out");
   }
   if (lse.head_stride < 0) return refuse(name + ".head_stride", lse.head_stride, "at least 0");
   std::int64_t extent = 0;
@@ -319,9 +313,8 @@ Status check_forward_outputs(const Problem& problem, const ForwardOutputs& outpu
   JFA_RETURN_IF_ERROR(check_like("out", outputs.out, "q", problem.q, problem.out_rows));
   const bool wants_lse = outputs.lse.data != nullptr;
   if (wants_lse) JFA_RETURN_IF_ERROR(check_lse("lse", outputs.lse, problem));
-  const Named written[] = {
-      {"out", footprint(outputs.out)},
-      {"lse", wants_lse ? footprint(ConstLseView(outputs.lse)) : Footprint{}}};
+  const Named written[] = {{"out", footprint(outputs.out)},
+                           {"lse", wants_lse ? footprint(ConstLseView(outputs.lse)) : Footprint{}}};
   const Named read[] = {{"q", footprint(problem.q)},
                         {"k", footprint(problem.k)},
                         {"v", footprint(problem.v)},
@@ -343,9 +336,8 @@ Status check_backward(const Problem& problem, const BackwardInputs& given,
   JFA_RETURN_IF_ERROR(check_like("dq", outputs.dq, "q", problem.q, problem.q.rows));
   JFA_RETURN_IF_ERROR(check_like("dk", outputs.dk, "k", problem.k, problem.k.rows));
   JFA_RETURN_IF_ERROR(check_like("dv", outputs.dv, "v", problem.v, problem.v.rows));
-  const Named written[] = {{"dq", footprint(outputs.dq)},
-                           {"dk", footprint(outputs.dk)},
-                           {"dv", footprint(outputs.dv)}};
+  const Named written[] = {
+      {"dq", footprint(outputs.dq)}, {"dk", footprint(outputs.dk)}, {"dv", footprint(outputs.dv)}};
   const Named read[] = {{"q", footprint(problem.q)},
                         {"k", footprint(problem.k)},
                         {"v", footprint(problem.v)},

@@ -52,11 +52,10 @@ Status check_block_row(const BlockSparse& blocks, std::int64_t begin, std::int64
   for (std::int64_t i = begin; i < end; ++i) {
     const std::int64_t column = index_at(blocks.columns, i);
     if (column <= previous || column >= key_blocks) {
-      return invalid_argument(at("mask.block_sparse.columns", i) + " is " +
-                              std::to_string(column) + ", must be greater than " +
-                              std::to_string(previous) + " (strictly increasing) and less than " +
-                              std::to_string(key_blocks) + ", the key blocks of sequence " +
-                              std::to_string(b));
+      return invalid_argument(at("mask.block_sparse.columns", i) + " is " + std::to_string(column) +
+                              ", must be greater than " + std::to_string(previous) +
+                              " (strictly increasing) and less than " + std::to_string(key_blocks) +
+                              ", the key blocks of sequence " + std::to_string(b));
     }
     previous = column;
   }
@@ -83,9 +82,10 @@ Status check_block_head(const Problem& problem, std::int64_t head, std::int64_t 
       const std::int64_t end = index_at(blocks.row_offsets, entry + 1);
       if (begin < 0 || end < begin || end > blocks.columns.size) {
         return invalid_argument(at(name, entry + 1) + " is " + std::to_string(end) +
-                                ", must be at least the entry before it, " +
-                                std::to_string(begin) + " (itself at least 0), and at most "
-                                "columns.size = " + std::to_string(blocks.columns.size));
+                                ", must be at least the entry before it, " + std::to_string(begin) +
+                                " (itself at least 0), and at most "
+                                "columns.size = " +
+                                std::to_string(blocks.columns.size));
       }
       JFA_RETURN_IF_ERROR(check_block_row(blocks, begin, end, key_blocks, b));
     }

@@ -26,8 +26,8 @@ std::int64_t span(const Footprint& f) noexcept {
 }
 
 /// Whether the residues [x, x + x_bytes) and [y, y + y_bytes) modulo `period` are disjoint.
-bool disjoint_modulo(std::uintptr_t x, std::int64_t x_bytes, std::uintptr_t y,
-                     std::int64_t y_bytes, std::int64_t period) noexcept {
+bool disjoint_modulo(std::uintptr_t x, std::int64_t x_bytes, std::uintptr_t y, std::int64_t y_bytes,
+                     std::int64_t period) noexcept {
   const auto p = static_cast<std::uintptr_t>(period);
   const auto distance = static_cast<std::int64_t>((y % p + p - x % p) % p);  // from x up to y
   return distance >= x_bytes && distance + y_bytes <= period;

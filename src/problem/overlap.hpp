@@ -23,7 +23,8 @@ struct Footprint {
 Footprint footprint(const ConstTensorView& view) noexcept;
 Footprint footprint(const ConstLseView& view) noexcept;
 
-/// Whether two elements of one view may share memory (a stride smaller than what it must step over).
+/// Whether two elements of one view may share memory (a stride smaller than what it must step
+/// over).
 bool overlaps_itself(const Footprint& a) noexcept;
 
 /// False only where the two provably share no byte: their ranges are disjoint, or they interleave

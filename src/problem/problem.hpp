@@ -17,14 +17,14 @@ struct Problem {
   IndexView kv_lengths;  ///< no data when absent
   std::int64_t batch = 0;
   bool broadcast_q = false;
-  std::int64_t out_rows = 0;   ///< rows of out and lse
+  std::int64_t out_rows = 0;  ///< rows of out and lse
   std::int64_t head_dim = 0;
   std::int64_t heads_q = 0;
   std::int64_t heads_kv = 0;
   std::int64_t group_size = 1;  ///< query heads that share a key/value head
   Window window;                ///< causal folded in; a side that bounds nothing is -1
   bool block_sparse = false;
-  BlockSparse blocks;      ///< valid when block_sparse
+  BlockSparse blocks;  ///< valid when block_sparse
   double softmax_scale = 0;
   double softcap = 0;  ///< 0: off
   bool deterministic = false;
