@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "jfa/export.h"
+
 namespace jfa {
 
 /// Why a call was refused or failed. The values are those of the C ABI's jfa_status.
@@ -18,7 +20,7 @@ enum class ErrorCode : std::int32_t {
 
 /// Thrown by every function that fails. Outputs are untouched unless the code is kInternal.
 /// The message names the argument, its value and what is allowed.
-class Error : public std::runtime_error {
+class JFA_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   ErrorCode code() const noexcept { return code_; }

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Installs what is missing and runs every test that needs no GPU: style, release build and all its
+# tests, both sanitizers, clang with clang-tidy, the fuzzers, and the commands of the documentation.
+# Leaves the tool at build/release/jfa.
+. "$(dirname "$0")/common.sh"
+
+install_packages "${build_packages[@]}" libgtest-dev clang-14 clang-format-14 clang-tidy-14 \
+  libclang-rt-14-dev pkg-config python3 shellcheck ccache
+export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+
+step "Style"
+git ls-files '*.cpp' '*.hpp' '*.h' '*.c' '*.cu' '*.cuh' | grep -v generated |
+  xargs clang-format-14 --dry-run -Werror
+git ls-files '*.sh' .ci/run | xargs shellcheck
+
+build release
+step "Tests"
+ctest --preset release
+
+for sanitizer in asan tsan; do
+  build "$sanitizer"
+  step "Tests under $sanitizer"
+  ctest --preset "$sanitizer"
+done
+
+build clang
+step "clang-tidy"
+python3 scripts/clang_tidy.py build/clang
+
+build fuzz
+step "Fuzzing"
+ctest --preset fuzz
+
+step "Documentation"
+python3 tests/docs/run_docs.py README.md CONTRIBUTING.md docs/*.md docs/*/*.md
+
+step "All tests passed"

@@ -1,0 +1,17 @@
+# Fails unless LIBRARY exports exactly the symbols that EXPECTED lists (demangled, sorted).
+execute_process(COMMAND ${NM} -D --defined-only -C ${LIBRARY} OUTPUT_VARIABLE listing
+                COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^\n]+" lines "${listing}")
+set(symbols "")
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE "^[0-9a-f]* +[A-Za-z] " "" symbol "${line}")
+  list(APPEND symbols "${symbol}")
+endforeach()
+list(REMOVE_DUPLICATES symbols)
+list(SORT symbols)
+list(JOIN symbols "\n" actual)
+file(READ ${EXPECTED} expected)
+string(STRIP "${expected}" expected)
+if(NOT actual STREQUAL expected)
+  message(FATAL_ERROR "exported symbols differ from ${EXPECTED}; the library exports:\n${actual}")
+endif()
