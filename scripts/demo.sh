@@ -7,7 +7,7 @@ install_packages "${build_packages[@]}"
 build release -DBUILD_TESTING=OFF
 
 step "Attention of a real encoder on real sentences, against fp64 and the model's own output"
-build/release/jfa run examples/data/minilm_attention.safetensors --check -o build/minilm_out.safetensors
+build/release/jfa run examples/data/minilm.safetensors --check -o build/minilm_out.safetensors
 
 step "Small cases of the suite, forward and backward, against fp64"
 build/release/jfa check --suite bench/suite_demo.json
