@@ -1,0 +1,251 @@
+// Rings, gates and turns: every way in which one group of threads tells another that it may go on.
+#pragma once
+
+#include "machine/types.hpp"
+
+namespace jfa::inline JFA_BACKEND {
+
+// Who arrives at a barrier. The barrier's arrival count follows from it.
+
+/// One thread announces the bytes, the copy unit delivers them.
+struct Tma {
+  static constexpr int kArrivals = 1;
+  static constexpr Scope kScope = Scope::Block;
+};
+
+/// Each of `Warps` warps once, when all its lanes have come.
+template <int Warps>
+struct OncePerWarp {
+  static constexpr int kArrivals = Warps;
+  static constexpr Scope kScope = Scope::Block;
+
+  template <class M>
+  static JFA_DEVICE void arrive(Mbarrier& barrier, Site site) {
+    M::sync_warp(site);
+    if (M::lane() == 0) M::mbarrier_arrive(&barrier, site);
+  }
+};
+
+/// Each of `Threads` threads by itself.
+template <int Threads>
+struct EachThread {
+  static constexpr int kArrivals = Threads;
+  static constexpr Scope kScope = Scope::Block;
+
+  template <class M>
+  static JFA_DEVICE void arrive(Mbarrier& barrier, Site site) {
+    M::mbarrier_arrive(&barrier, site);
+  }
+};
+
+/// Each of `Warps` warps of each of `Blocks` blocks of the cluster: an arrival goes to every block,
+/// since every block's multicast writes to all of them.
+template <int Blocks, int Warps>
+struct OncePerWarpOfCluster {
+  static constexpr int kArrivals = Blocks * Warps;
+  static constexpr Scope kScope = Scope::Cluster;
+
+  template <class M>
+  static JFA_DEVICE void arrive(Mbarrier& barrier, Site site) {
+    M::sync_warp(site);
+    if (M::lane() < Blocks) {
+      M::template mbarrier_arrive_remote<Scope::Cluster>(&barrier, M::lane(), site);
+    }
+  }
+};
+
+template <class Who>
+using By = Who;
+template <class Who>
+using FreedBy = Who;
+
+/// A place in a ring and the phase that is waited for there. Held by value; copies go their own
+/// way.
+template <class M, int Slots>
+struct RingCursor {
+  int slot = 0;
+  typename M::Phase phase = M::Phase::first();
+
+  JFA_DEVICE void advance() {
+    if (++slot == Slots) {
+      slot = 0;
+      phase = phase.next();
+    }
+  }
+};
+
+/// `Slots` buffers that go from a writer to readers and back. Each has a full and an empty barrier.
+///   writer:  auto w = ring.writer();  loop { ring.fill(w, fn); }   ring.drain(w);
+///   reader:  auto r = ring.reader();  loop { auto& slot = ring.wait(r); ...; ring.release(r); }
+/// All words are called by every thread that `Filler` or `Freer` counts; with Tma, `fill` and
+/// `drain` by one thread.
+template <class M, Name N, class Slot, int Slots, class Filler, class Freer>
+struct Ring {
+  using Cursor = RingCursor<M, Slots>;
+  static constexpr bool kByCopy = __is_same(Filler, Tma);
+
+  Slot slots[Slots];
+  Mbarrier full[Slots];
+  Mbarrier empty[Slots];
+
+  /// Called by one thread, inside init_barriers.
+  JFA_DEVICE void init(Site site = Site::here()) {
+    constexpr int kBytes = kByCopy ? static_cast<int>(sizeof(Slot)) : 0;
+    JFA_UNROLL
+    for (int i = 0; i < Slots; ++i) {
+      M::template mbarrier_init<N>(&full[i], Filler::kArrivals, BarrierKind::Full, i, kBytes, site);
+      M::template mbarrier_init<N>(&empty[i], Freer::kArrivals, BarrierKind::Empty, i, 0, site);
+    }
+  }
+
+  JFA_DEVICE Cursor writer() const { return {}; }
+  JFA_DEVICE Cursor reader() const { return {}; }
+
+  /// Waits until the slot is free, has `fn` fill it and advances. With Tma the calling thread
+  /// announces sizeof(Slot) bytes and `fn(slot, full)` issues copies of as many that complete on
+  /// `full`; otherwise `fn(slot)` writes and the threads arrive.
+  template <class Fn>
+  JFA_DEVICE void fill(Cursor& w, Fn fn, Site site = Site::here()) {
+    M::template mbarrier_wait<Freer::kScope>(&empty[w.slot], w.phase.previous(), site);
+    if constexpr (kByCopy) {
+      M::mbarrier_arrive_expect(&full[w.slot], sizeof(Slot), site);
+      fn(slots[w.slot], full[w.slot]);
+    } else {
+      fn(slots[w.slot]);
+      Filler::template arrive<M>(full[w.slot], site);
+    }
+    w.advance();
+  }
+
+  /// Waits until the slot is full. The slot stays the reader's until its release.
+  JFA_DEVICE Slot& wait(const Cursor& r, Site site = Site::here()) {
+    M::template mbarrier_wait<Filler::kScope>(&full[r.slot], r.phase, site);
+    return slots[r.slot];
+  }
+
+  /// Whether `wait` would return at once. True orders the slot's contents as `wait` does.
+  JFA_DEVICE bool ready(const Cursor& r, Site site = Site::here()) {
+    return M::template mbarrier_test<Filler::kScope>(&full[r.slot], r.phase, site);
+  }
+
+  /// Gives the slot back and advances.
+  JFA_DEVICE void release(Cursor& r, Site site = Site::here()) {
+    Freer::template arrive<M>(empty[r.slot], site);
+    r.advance();
+  }
+
+  /// Waits until readers have released every slot. A block of a cluster must not end before that:
+  /// releases of others still arrive at its barriers.
+  JFA_DEVICE void drain(Cursor& w, Site site = Site::here()) {
+    for (int i = 0; i < Slots; ++i) {
+      M::template mbarrier_wait<Freer::kScope>(&empty[w.slot], w.phase.previous(), site);
+      w.advance();
+    }
+  }
+};
+
+/// One mbarrier, one direction: those that `Opener` names open it, others pass. Each who passes
+/// holds a key. Two gates make a handshake.
+template <class M, Name N, class Opener>
+struct Gate {
+  struct Key {
+    typename M::Phase phase = M::Phase::first();
+  };
+
+  Mbarrier barrier;
+
+  JFA_DEVICE void init(int bytes = 0, Site site = Site::here()) {
+    M::template mbarrier_init<N>(&barrier, Opener::kArrivals, BarrierKind::Gate, 0, bytes, site);
+  }
+  JFA_DEVICE Key key() const { return {}; }
+
+  /// Arrives for the calling thread or warp, as `Opener` says.
+  JFA_DEVICE void open(Site site = Site::here()) { Opener::template arrive<M>(barrier, site); }
+
+  /// With Tma: announces sizeof(target) bytes; `fn(target, barrier)` issues the copies.
+  template <class Target, class Fn>
+  JFA_DEVICE void open(Target& target, Fn fn, Site site = Site::here()) {
+    M::mbarrier_arrive_expect(&barrier, sizeof(Target), site);
+    fn(target, barrier);
+  }
+
+  /// Waits for the key's phase and turns the key to the next.
+  JFA_DEVICE void pass(Key& key, Site site = Site::here()) {
+    M::template mbarrier_wait<Opener::kScope>(&barrier, key.phase, site);
+    key.phase = key.phase.next();
+  }
+};
+
+/// Hardware named barriers of a kernel in one list: `using Ids = BarrierIds<"a", "b">`. Id 0 is
+/// sync_block's.
+template <Name... Names>
+struct BarrierIds {
+  static_assert(sizeof...(Names) <= 15, "a block has 15 named barriers besides sync_block's");
+
+  static consteval int of(Name name) {
+    int id = 0;
+    int found = 0;
+    ((++id, found = Names == name ? id : found), ...);
+    if (found == 0) throw "no barrier of this name in the list";
+    return found;
+  }
+};
+
+/// `Threads` threads meet; memory they wrote before is ordered for all of them after.
+template <class M, Name N, class Ids, int Threads>
+struct Meeting {
+  static_assert(Threads % 32 == 0, "whole warps meet");
+
+  static JFA_DEVICE void sync(Site site = Site::here()) {
+    M::template named_sync<N>(Ids::of(N), Threads, site);
+  }
+};
+
+/// The turn goes back and forth between two parties of `Threads` threads each, over the named
+/// barriers `First` and `Second`. Before the first `take`, the second party gives the first its
+/// turn.
+template <class M, Name First, Name Second, class Ids, int Threads>
+struct Turn {
+  static_assert(Threads % 32 == 0, "whole warps take turns");
+
+  /// Waits until `party` (0 or 1, the caller's own) has been given the turn.
+  static JFA_DEVICE void take(int party, Site site = Site::here()) {
+    if (party == 0) {
+      M::template named_sync<First>(Ids::of(First), 2 * Threads, site);
+    } else {
+      M::template named_sync<Second>(Ids::of(Second), 2 * Threads, site);
+    }
+  }
+
+  /// Gives `party`, the other one, its turn.
+  static JFA_DEVICE void give(int party, Site site = Site::here()) {
+    if (party == 0) {
+      M::template named_arrive<First>(Ids::of(First), 2 * Threads, site);
+    } else {
+      M::template named_arrive<Second>(Ids::of(Second), 2 * Threads, site);
+    }
+  }
+};
+
+/// All threads of the cluster meet; what they wrote before, to each other's memory too, is ordered.
+template <class M>
+JFA_DEVICE void sync_cluster(Site site = Site::here()) {
+  M::cluster_arrive(site);
+  M::cluster_wait(site);
+}
+
+/// `fn` initializes barriers on one thread; then all threads of the block or cluster may use them.
+template <class M, int ClusterSize = 1, class Fn>
+JFA_DEVICE void init_barriers(Fn fn, Site site = Site::here()) {
+  if (M::thread_index() == 0) {
+    fn();
+    M::mbarrier_fence_init(site);
+  }
+  if constexpr (ClusterSize > 1) {
+    sync_cluster<M>(site);
+  } else {
+    M::sync_block(site);
+  }
+}
+
+}  // namespace jfa::inline JFA_BACKEND

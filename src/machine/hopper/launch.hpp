@@ -1,0 +1,84 @@
+// Host side of the machine Hopper: tensor maps and kernel launches. Built by nvcc only.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "machine/hopper/hopper.hpp"
+
+namespace jfa::inline gpu {
+
+/// Throws std::runtime_error naming `what` unless `result` is success.
+inline void check_cuda(cudaError_t result, const char* what) {
+  if (result == cudaSuccess) return;
+  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
+}
+
+/// Encodes a tensor map. Throws std::runtime_error when the driver refuses the specification.
+inline CUtensorMap make_tensor_map(const TensorMapSpec& spec) {
+  using Encode = decltype(&cuTensorMapEncodeTiled);
+  static const Encode encode = [] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    check_cuda(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                                cudaEnableDefault, &found),
+               "cuTensorMapEncodeTiled");
+    return reinterpret_cast<Encode>(function);
+  }();
+  const CUtensorMapDataType type = spec.type == ElementType::Bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                   : spec.type == ElementType::Fp16
+                                       ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                       : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  const CUtensorMapSwizzle swizzle = spec.swizzle == Swizzle::B128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                     : spec.swizzle == Swizzle::B64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                     : spec.swizzle == Swizzle::B32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                                                                    : CU_TENSOR_MAP_SWIZZLE_NONE;
+  const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+  CUtensorMap map;
+  const CUresult result =
+      encode(&map, type, static_cast<cuuint32_t>(spec.rank), spec.base, spec.dims, spec.strides,
+             spec.box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS) {
+    throw std::runtime_error("the driver refuses a tensor map (CUresult " +
+                             std::to_string(static_cast<int>(result)) + ")");
+  }
+  return map;
+}
+
+/// A kernel K, as launched on every machine, has
+///   K::Params            plain values, global pointers and tensor maps
+///   K::Smem              its memory map
+///   K::kThreads          threads a block, K::kClusterSize blocks a cluster
+///   K::run(params, smem) what each thread does
+template <class K>
+__global__ void __launch_bounds__(K::kThreads, 1)
+    kernel_entry(const __grid_constant__ typename K::Params params) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  K::run(params, *reinterpret_cast<typename K::Smem*>(memory));
+}
+
+/// Launches `blocks` blocks of kernel K on `stream`. Throws std::runtime_error when CUDA refuses.
+template <class K>
+void launch(int blocks, const typename K::Params& params, cudaStream_t stream) {
+  constexpr int kSmemBytes = static_cast<int>(sizeof(typename K::Smem));
+  static_assert(kSmemBytes <= 227 * 1024, "Smem exceeds the 227 KiB of a block");
+  check_cuda(cudaFuncSetAttribute(kernel_entry<K>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  kSmemBytes),
+             "shared memory of the kernel");
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {K::kClusterSize, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(K::kThreads);
+  config.dynamicSmemBytes = kSmemBytes;
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  check_cuda(cudaLaunchKernelEx(&config, kernel_entry<K>, params), "launch");
+}
+
+}  // namespace jfa::inline gpu
