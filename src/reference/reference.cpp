@@ -87,8 +87,8 @@ std::vector<Rows> sequences(const Problem& p) {
 bool in_listed_block(const Problem& p, const Rows& rows, std::int64_t head, std::int64_t i,
                      std::int64_t j) {
   const std::int64_t entries_per_head = p.blocks.row_offsets.size / p.blocks.heads;
-  const std::int64_t list = (p.blocks.heads == 1 ? 0 : head * entries_per_head) +
-                            rows.first_block + i / p.blocks.block_q;
+  const std::int64_t list =
+      (p.blocks.heads == 1 ? 0 : head * entries_per_head) + rows.first_block + i / p.blocks.block_q;
   const std::int64_t end = entry(p.blocks.row_offsets, list + 1);
   for (std::int64_t c = entry(p.blocks.row_offsets, list); c < end; ++c) {
     if (entry(p.blocks.columns, c) == j / p.blocks.block_kv) return true;
