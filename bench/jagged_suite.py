@@ -47,6 +47,13 @@ class Case:
         return self.q_lengths[0] if self.broadcast_q else sum(self.q_lengths)
 
 
+def parse_block_sparse(entry: dict | None) -> BlockSparse | None:
+    if entry is None:
+        return None
+    block_q, block_kv = entry["block"]
+    return BlockSparse(block_q, block_kv, entry["local"], entry["global"])
+
+
 def parse_case(entry: dict) -> Case:
     kv_lengths = tuple(entry["kv_lengths"])
     broadcast_q = entry["broadcast_q"]
@@ -57,14 +64,12 @@ def parse_case(entry: dict) -> Case:
     if len(q_lengths) != len(kv_lengths):
         raise ValueError(f"{entry['name']}: {len(q_lengths)} q_lengths, {len(kv_lengths)} kv_lengths")
     left, right = entry["window"]
-    sparse = entry.get("block_sparse")
     return Case(
         name=entry["name"], dtype=entry["dtype"], heads_q=entry["heads_q"],
         heads_kv=entry["heads_kv"], head_dim=entry["head_dim"], left=left,
         right=0 if entry["causal"] else right, broadcast_q=broadcast_q, q_lengths=q_lengths,
         kv_lengths=kv_lengths,
-        block_sparse=BlockSparse(*sparse["block"], sparse["local"], sparse["global"])
-        if sparse else None)
+        block_sparse=parse_block_sparse(entry.get("block_sparse")))
 
 
 def read_entries(path: Path, name_part: str = "") -> list[dict]:

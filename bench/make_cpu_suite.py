@@ -3,8 +3,8 @@
 
 A case keeps its masks, blocks, dtype, head_dim and heads per group, and its distribution of
 lengths. It gets fewer sequences, evenly spaced by length, shortest and longest included. Where too
-few would be left, the number of heads is halved (down to two key heads or one group), and then all
-lengths and the window are divided by a power of two, which the name tells. Cases for measuring
+few would be left, lengths and the window are divided by a power of two, which the name tells. Cases
+of a few long sequences, and block-sparse ones, keep two key heads. Cases for measuring
 alone follow: batches of equal and of uniformly distributed lengths with the same number of
 query-key pairs, fp32 and bf16, and one batch full of empty sequences.
 """
@@ -83,7 +83,8 @@ def largest_sample(entry: dict, at_least: int) -> dict | None:
 def scaled(entry: dict) -> dict:
     sparse = "block_sparse" in entry
     at_least = min(MIN_SPARSE_SEQUENCES if sparse else MIN_SEQUENCES, len(entry["kv_lengths"]))
-    fewer_heads = halved_heads(entry) if len(entry["kv_lengths"]) < MIN_SEQUENCES or sparse else None
+    few = sparse or len(entry["kv_lengths"]) < MIN_SEQUENCES
+    fewer_heads = halved_heads(entry) if few else None
     while fewer_heads:
         entry, fewer_heads = fewer_heads, halved_heads(fewer_heads)
     for divisor in (1, 2, 4, 8, 16, 32):
@@ -97,7 +98,8 @@ def scaled(entry: dict) -> dict:
 
 def plain_entry(name: str, dtype: str, lengths: list[int], **more) -> dict:
     return {"name": name, "dtype": dtype, "heads_q": 4, "heads_kv": 4, "head_dim": 128,
-            "causal": False, "window": [-1, -1], "broadcast_q": False, "kv_lengths": lengths, **more}
+            "causal": False, "window": [-1, -1], "broadcast_q": False, "kv_lengths": lengths,
+            **more}
 
 
 def uniform_lengths(longest: int, pairs: int) -> list[int]:

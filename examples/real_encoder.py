@@ -66,8 +66,9 @@ def run_layer(sentences: list[str], layer: int) -> tuple[dict[str, torch.Tensor]
     model = BertModel.from_pretrained(path, attn_implementation="eager").eval()
     batch = tokenizer(sentences, padding=True, return_tensors="pt")
     longest = model.config.max_position_embeddings
-    if batch["input_ids"].shape[1] > longest:
-        raise SystemExit(f"a line has {batch['input_ids'].shape[1]} tokens, the model takes {longest}")
+    tokens = batch["input_ids"].shape[1]
+    if tokens > longest:
+        raise SystemExit(f"the longest line has {tokens} tokens, the model takes {longest}")
 
     attention = model.encoder.layer[layer].attention.self
     taken: dict[str, torch.Tensor] = {}
