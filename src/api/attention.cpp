@@ -73,7 +73,7 @@ void forward(const Inputs& inputs, const Options& options, const ForwardOutputs&
              const Execution& execution, const Plan* plan) {
   guarded([&] {
     const Problem problem = checked_problem(inputs, options, execution);
-    throw_if_failed(check_forward_outputs(problem, outputs));
+    throw_if_failed(check_forward_outputs(problem, outputs, execution));
     run_planned(problem, plan, [&](const HostPlan& host) {
       return cpu::forward(problem, host, outputs, execution);
     });
@@ -84,7 +84,7 @@ void backward(const Inputs& inputs, const Options& options, const BackwardInputs
               const BackwardOutputs& outputs, const Execution& execution, const Plan* plan) {
   guarded([&] {
     const Problem problem = checked_problem(inputs, options, execution);
-    throw_if_failed(check_backward(problem, given, outputs));
+    throw_if_failed(check_backward(problem, given, outputs, execution));
     run_planned(problem, plan, [&](const HostPlan& host) {
       return cpu::backward(problem, host, given, outputs, execution);
     });

@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "problem/overlap.hpp"
 #include "problem/problem.hpp"
@@ -11,8 +15,9 @@ namespace jfa {
 namespace {
 
 constexpr std::int64_t kMaxHeadDim = 256;
-/// Element counts and byte offsets stay well inside 64 bits below this.
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 60;
+/// Limit of every count, stride and extent, in elements: sums of a few of them, in bytes, fit 64
+/// bits.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
 
 /// "name is value, must be allowed"
 Status refuse(std::string_view name, const std::string& value, std::string_view allowed) {
@@ -21,6 +26,13 @@ Status refuse(std::string_view name, const std::string& value, std::string_view 
 
 Status refuse(std::string_view name, std::int64_t value, std::string_view allowed) {
   return refuse(name, std::to_string(value), allowed);
+}
+
+/// Shortest form that still shows small and large values apart from 0 and from each other.
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
 }
 
 std::string dtype_name(DType dtype) {
@@ -48,18 +60,22 @@ Status checked_product(const std::string& name, std::int64_t a, std::int64_t b,
                        std::int64_t& product) {
   if (__builtin_mul_overflow(a, b, &product) || product > kMaxElements) {
     return invalid_argument(name + " is too large: " + std::to_string(a) + " x " +
-                            std::to_string(b) + " exceeds 2^60 elements");
+                            std::to_string(b) + " exceeds 2^56 elements");
   }
   return {};
 }
 
-Status check_strides(const std::string& name, const ConstTensorView& t) {
-  if (t.row_stride < 0) return refuse(name + ".row_stride", t.row_stride, "at least 0");
-  if (t.head_stride < 0) return refuse(name + ".head_stride", t.head_stride, "at least 0");
-  std::int64_t rows = 0;
-  std::int64_t heads = 0;
-  JFA_RETURN_IF_ERROR(checked_product(name, t.rows, t.row_stride, rows));
-  return checked_product(name, t.heads, t.head_stride, heads);
+/// A stride and the extent of the `count` steps it takes.
+Status check_stride(const std::string& name, std::int64_t stride, std::int64_t count) {
+  if (stride < 0 || stride > kMaxElements) return refuse(name, stride, "0 to 2^56");
+  std::int64_t extent = 0;
+  return checked_product(name, count, stride, extent);
+}
+
+Status misaligned(const std::string& name, const void* data, std::int64_t alignment) {
+  char address[32];
+  std::snprintf(address, sizeof address, "%p", data);
+  return refuse(name, address, "aligned to " + std::to_string(alignment) + " bytes");
 }
 
 Status check_pointer(const std::string& name, const void* data, std::int64_t elements,
@@ -69,8 +85,7 @@ Status check_pointer(const std::string& name, const void* data, std::int64_t ele
                             " elements");
   }
   if (!is_aligned(data, alignment)) {
-    return invalid_argument(name + ".data is misaligned, must be a multiple of " +
-                            std::to_string(alignment) + " bytes");
+    return misaligned(name + ".data", data, alignment);
   }
   return {};
 }
@@ -85,9 +100,11 @@ Status check_tensor(const std::string& name, const ConstTensorView& t) {
   if (t.dtype != DType::kBf16 && t.dtype != DType::kF16 && t.dtype != DType::kF32) {
     return refuse(name + ".dtype", dtype_name(t.dtype), "bf16, fp16 or fp32");
   }
-  JFA_RETURN_IF_ERROR(check_strides(name, t));
+  JFA_RETURN_IF_ERROR(check_stride(name + ".row_stride", t.row_stride, t.rows));
+  JFA_RETURN_IF_ERROR(check_stride(name + ".head_stride", t.head_stride, t.heads));
   std::int64_t elements = 0;
-  JFA_RETURN_IF_ERROR(checked_product(name, t.rows, t.heads * t.head_dim, elements));
+  JFA_RETURN_IF_ERROR(checked_product(name, t.heads, t.head_dim, elements));
+  JFA_RETURN_IF_ERROR(checked_product(name, t.rows, elements, elements));
   return check_pointer(name, t.data, elements, element_size(t.dtype));
 }
 
@@ -96,7 +113,7 @@ Status check_index(const std::string& name, const IndexView& view) {
     return refuse(name + ".dtype", dtype_name(view.dtype), "int32 or int64");
   }
   if (view.size < 0 || view.size > kMaxElements) {
-    return refuse(name + ".size", view.size, "0 to 2^60");
+    return refuse(name + ".size", view.size, "0 to 2^56");
   }
   return check_pointer(name, view.data, view.size, element_size(view.dtype));
 }
@@ -114,10 +131,15 @@ Status take_index(const std::string& name, const std::optional<IndexView>& given
   return {};
 }
 
+/// A tensor like `model` but for its rows: as many, or with broadcast_q B times as many.
 Status check_like(const std::string& name, const ConstTensorView& t, const std::string& model_name,
                   const ConstTensorView& model, std::int64_t rows) {
   JFA_RETURN_IF_ERROR(check_tensor(name, t));
-  if (t.rows != rows) return refuse(name + ".rows", t.rows, std::to_string(rows));
+  if (t.rows != rows) {
+    return refuse(
+        name + ".rows", t.rows,
+        std::to_string(rows) + (rows == model.rows ? ", as " : ", B x ") + model_name + ".rows");
+  }
   if (t.heads != model.heads) {
     return refuse(name + ".heads", t.heads,
                   std::to_string(model.heads) + ", as " + model_name + ".heads");
@@ -136,7 +158,6 @@ Status check_like(const std::string& name, const ConstTensorView& t, const std::
 Status check_attention_tensors(const Inputs& in, Problem& problem) {
   JFA_RETURN_IF_ERROR(check_tensor("q", in.q));
   JFA_RETURN_IF_ERROR(check_tensor("k", in.k));
-  JFA_RETURN_IF_ERROR(check_tensor("v", in.v));
   if (in.k.dtype != in.q.dtype) {
     return refuse("k.dtype", dtype_name(in.k.dtype), dtype_name(in.q.dtype) + ", as q.dtype");
   }
@@ -183,7 +204,9 @@ Status check_batch(const Inputs& in, Problem& problem) {
 Status check_blocks(const BlockSparse& blocks, Problem& problem) {
   for (const auto& [name, size] : {std::pair{"mask.block_sparse.block_q", blocks.block_q},
                                    std::pair{"mask.block_sparse.block_kv", blocks.block_kv}}) {
-    if (size < 64 || size % 64 != 0) return refuse(name, size, "a positive multiple of 64");
+    if (size < 64 || size % 64 != 0 || size > kMaxElements) {
+      return refuse(name, size, "a positive multiple of 64, at most 2^56");
+    }
   }
   if (blocks.heads != 1 && blocks.heads != problem.heads_q) {
     return refuse("mask.block_sparse.heads", blocks.heads,
@@ -218,14 +241,16 @@ Status check_window(const Mask& mask, Problem& problem) {
 Status check_options(const Options& options, Problem& problem) {
   problem.softmax_scale =
       options.softmax_scale.value_or(1.0 / std::sqrt(static_cast<double>(problem.head_dim)));
-  // Engines compute in fp32, so a value only fp64 can hold would become infinite there.
+  // Engines compute in fp32, so a value only fp64 can hold would become infinite there, and the
+  // inverse of a subnormal softcap would too.
   constexpr double kMaxFloat = std::numeric_limits<float>::max();
+  constexpr double kMinNormal = std::numeric_limits<float>::min();
   if (!(std::abs(problem.softmax_scale) <= kMaxFloat)) {
-    return refuse("softmax_scale", std::to_string(problem.softmax_scale), "finite in fp32");
+    return refuse("softmax_scale", number(problem.softmax_scale), "finite in fp32");
   }
-  if (!(options.softcap >= 0 && options.softcap <= kMaxFloat)) {
-    return refuse("softcap", std::to_string(options.softcap),
-                  "0 (off) or a positive number, finite in fp32");
+  const double cap = options.softcap;
+  if (!(cap == 0 || (cap >= kMinNormal && cap <= kMaxFloat))) {
+    return refuse("softcap", number(cap), "0 (off) or a positive number, normal in fp32");
   }
   problem.softcap = options.softcap;
   problem.deterministic = options.deterministic;
@@ -249,7 +274,7 @@ Status check_execution(const Execution& execution) {
     return refuse("execution.threads", execution.threads, "0 (all cores) or more");
   }
   if (!is_aligned(execution.workspace, 64)) {
-    return invalid_argument("execution.workspace is misaligned, must be a multiple of 64 bytes");
+    return misaligned("execution.workspace", execution.workspace, 64);
   }
   return {};
 }
@@ -260,27 +285,50 @@ struct Named {
   Footprint memory;
 };
 
-Status check_disjoint(const Named* written, std::size_t written_count, const Named* read,
-                      std::size_t read_count) {
-  for (std::size_t i = 0; i < written_count; ++i) {
-    if (overlaps_itself(written[i].memory)) {
-      return invalid_argument(std::string(written[i].name) +
+/// Refuses a written tensor that shares memory with itself or with any other.
+Status check_disjoint(std::span<const Named> written, std::span<const Named> read) {
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const Named& output = written[i];
+    if (overlaps_itself(output.memory)) {
+      return invalid_argument(std::string(output.name) +
                               " overlaps itself, its strides must keep rows and heads apart");
     }
-    const auto clash = [&](const Named& other) -> Status {
-      if (!may_overlap(written[i].memory, other.memory)) return {};
-      return invalid_argument(std::string(written[i].name) + " overlaps " + other.name +
-                              ", outputs must not share memory with other tensors");
-    };
-    for (std::size_t j = 0; j < i; ++j) JFA_RETURN_IF_ERROR(clash(written[j]));
-    for (std::size_t j = 0; j < read_count; ++j) JFA_RETURN_IF_ERROR(clash(read[j]));
+    for (const std::span<const Named> others : {written.first(i), read}) {
+      for (const Named& other : others) {
+        if (!may_overlap(output.memory, other.memory)) continue;
+        return invalid_argument(std::string(output.name) + " overlaps " + other.name +
+                                ", outputs must not share memory with other tensors");
+      }
+    }
   }
   return {};
 }
 
+Footprint footprint(const void* data, std::int64_t bytes) noexcept {
+  return {reinterpret_cast<std::uintptr_t>(data), 1, 0, 1, 0, data != nullptr ? bytes : 0};
+}
+
 Footprint footprint(const IndexView& view) noexcept {
-  return {reinterpret_cast<std::uintptr_t>(view.data),         1, 0, 1, 0,
-          view.data ? view.size * element_size(view.dtype) : 0};
+  return footprint(view.data, view.size * element_size(view.dtype));
+}
+
+Footprint workspace_of(const Execution& execution) noexcept {
+  constexpr auto kMaxBytes = static_cast<std::size_t>(kMaxElements);
+  return footprint(execution.workspace,
+                   static_cast<std::int64_t>(std::min(execution.workspace_bytes, kMaxBytes)));
+}
+
+/// What every call reads.
+std::vector<Named> inputs_of(const Problem& problem) {
+  return {{"q", footprint(problem.q)},
+          {"k", footprint(problem.k)},
+          {"v", footprint(problem.v)},
+          {"q_offsets", footprint(problem.q_offsets)},
+          {"kv_offsets", footprint(problem.kv_offsets)},
+          {"q_lengths", footprint(problem.q_lengths)},
+          {"kv_lengths", footprint(problem.kv_lengths)},
+          {"mask.block_sparse.row_offsets", footprint(problem.blocks.row_offsets)},
+          {"mask.block_sparse.columns", footprint(problem.blocks.columns)}};
 }
 
 template <typename Pointer>
@@ -292,9 +340,7 @@ Status check_lse(const std::string& name, const BasicLseView<Pointer>& lse,
   if (lse.rows != problem.out_rows) {
     return refuse(name + ".rows", lse.rows, std::to_string(problem.out_rows) + ", the rows of out");
   }
-  if (lse.head_stride < 0) return refuse(name + ".head_stride", lse.head_stride, "at least 0");
-  std::int64_t extent = 0;
-  JFA_RETURN_IF_ERROR(checked_product(name, lse.heads, lse.head_stride, extent));
+  JFA_RETURN_IF_ERROR(check_stride(name + ".head_stride", lse.head_stride, lse.heads));
   return check_pointer(name, lse.data, lse.heads * lse.rows, sizeof(float));
 }
 
@@ -309,26 +355,19 @@ Status check_inputs(const Inputs& inputs, const Options& options, const Executio
   return check_options(options, problem);
 }
 
-Status check_forward_outputs(const Problem& problem, const ForwardOutputs& outputs) {
+Status check_forward_outputs(const Problem& problem, const ForwardOutputs& outputs,
+                             const Execution& execution) {
   JFA_RETURN_IF_ERROR(check_like("out", outputs.out, "q", problem.q, problem.out_rows));
   const bool wants_lse = outputs.lse.data != nullptr;
   if (wants_lse) JFA_RETURN_IF_ERROR(check_lse("lse", outputs.lse, problem));
   const Named written[] = {{"out", footprint(outputs.out)},
-                           {"lse", wants_lse ? footprint(ConstLseView(outputs.lse)) : Footprint{}}};
-  const Named read[] = {{"q", footprint(problem.q)},
-                        {"k", footprint(problem.k)},
-                        {"v", footprint(problem.v)},
-                        {"q_offsets", footprint(problem.q_offsets)},
-                        {"kv_offsets", footprint(problem.kv_offsets)},
-                        {"q_lengths", footprint(problem.q_lengths)},
-                        {"kv_lengths", footprint(problem.kv_lengths)},
-                        {"row_offsets", footprint(problem.blocks.row_offsets)},
-                        {"columns", footprint(problem.blocks.columns)}};
-  return check_disjoint(written, std::size(written), read, std::size(read));
+                           {"lse", wants_lse ? footprint(ConstLseView(outputs.lse)) : Footprint{}},
+                           {"execution.workspace", workspace_of(execution)}};
+  return check_disjoint(written, inputs_of(problem));
 }
 
 Status check_backward(const Problem& problem, const BackwardInputs& given,
-                      const BackwardOutputs& outputs) {
+                      const BackwardOutputs& outputs, const Execution& execution) {
   JFA_RETURN_IF_ERROR(check_like("dout", given.dout, "q", problem.q, problem.out_rows));
   JFA_RETURN_IF_ERROR(check_like("out", given.out, "q", problem.q, problem.out_rows));
   JFA_RETURN_IF_ERROR(check_lse("lse", given.lse, problem));
@@ -336,22 +375,16 @@ Status check_backward(const Problem& problem, const BackwardInputs& given,
   JFA_RETURN_IF_ERROR(check_like("dq", outputs.dq, "q", problem.q, problem.q.rows));
   JFA_RETURN_IF_ERROR(check_like("dk", outputs.dk, "k", problem.k, problem.k.rows));
   JFA_RETURN_IF_ERROR(check_like("dv", outputs.dv, "v", problem.v, problem.v.rows));
-  const Named written[] = {
-      {"dq", footprint(outputs.dq)}, {"dk", footprint(outputs.dk)}, {"dv", footprint(outputs.dv)}};
-  const Named read[] = {{"q", footprint(problem.q)},
-                        {"k", footprint(problem.k)},
-                        {"v", footprint(problem.v)},
-                        {"dout", footprint(given.dout)},
-                        {"out", footprint(given.out)},
-                        {"lse", footprint(given.lse)},
-                        {"dlse", given.dlse ? footprint(*given.dlse) : Footprint{}},
-                        {"q_offsets", footprint(problem.q_offsets)},
-                        {"kv_offsets", footprint(problem.kv_offsets)},
-                        {"q_lengths", footprint(problem.q_lengths)},
-                        {"kv_lengths", footprint(problem.kv_lengths)},
-                        {"row_offsets", footprint(problem.blocks.row_offsets)},
-                        {"columns", footprint(problem.blocks.columns)}};
-  return check_disjoint(written, std::size(written), read, std::size(read));
+  const Named written[] = {{"dq", footprint(outputs.dq)},
+                           {"dk", footprint(outputs.dk)},
+                           {"dv", footprint(outputs.dv)},
+                           {"execution.workspace", workspace_of(execution)}};
+  std::vector<Named> read = inputs_of(problem);
+  read.push_back({"dout", footprint(given.dout)});
+  read.push_back({"out", footprint(given.out)});
+  read.push_back({"lse", footprint(given.lse)});
+  if (given.dlse) read.push_back({"dlse", footprint(*given.dlse)});
+  return check_disjoint(written, read);
 }
 
 }  // namespace jfa

@@ -80,12 +80,15 @@ Status check_block_head(const Problem& problem, std::int64_t head, std::int64_t 
     for (std::int64_t i = 0; i < rows; ++i, ++entry) {
       const std::int64_t begin = index_at(blocks.row_offsets, entry);
       const std::int64_t end = index_at(blocks.row_offsets, entry + 1);
-      if (begin < 0 || end < begin || end > blocks.columns.size) {
-        return invalid_argument(at(name, entry + 1) + " is " + std::to_string(end) +
-                                ", must be at least the entry before it, " + std::to_string(begin) +
-                                " (itself at least 0), and at most "
-                                "columns.size = " +
-                                std::to_string(blocks.columns.size));
+      if (begin < 0) {
+        return invalid_argument(at(name, entry) + " is " + std::to_string(begin) +
+                                ", must be at least 0");
+      }
+      if (end < begin || end > blocks.columns.size) {
+        return invalid_argument(
+            at(name, entry + 1) + " is " + std::to_string(end) +
+            ", must be at least the entry before it, " + std::to_string(begin) +
+            ", and at most columns.size = " + std::to_string(blocks.columns.size));
       }
       JFA_RETURN_IF_ERROR(check_block_row(blocks, begin, end, key_blocks, b));
     }

@@ -25,12 +25,20 @@ std::int64_t span(const Footprint& f) noexcept {
   return (f.outer_count - 1) * f.outer_stride + inner_span(f);
 }
 
-/// Whether the residues [x, x + x_bytes) and [y, y + y_bytes) modulo `period` are disjoint.
-bool disjoint_modulo(std::uintptr_t x, std::int64_t x_bytes, std::uintptr_t y, std::int64_t y_bytes,
+/// Whether the residues [0, a_bytes) and [distance, distance + b_bytes) modulo `period` are
+/// disjoint.
+bool disjoint_modulo(std::int64_t a_bytes, std::int64_t distance, std::int64_t b_bytes,
                      std::int64_t period) noexcept {
-  const auto p = static_cast<std::uintptr_t>(period);
-  const auto distance = static_cast<std::int64_t>((y % p + p - x % p) % p);  // from x up to y
-  return distance >= x_bytes && distance + y_bytes <= period;
+  const std::int64_t residue = (distance % period + period) % period;
+  return residue >= a_bytes && residue + b_bytes <= period;
+}
+
+/// Whether one outer step of a and one of b that begins `distance` bytes after it are disjoint:
+/// one lies behind the other, or their blocks interleave.
+bool steps_disjoint(const Footprint& a, const Footprint& b, std::int64_t distance) noexcept {
+  if (distance >= inner_span(a) || distance + inner_span(b) <= 0) return true;
+  return a.inner_stride == b.inner_stride && a.inner_stride > 0 &&
+         disjoint_modulo(a.bytes, distance, b.bytes, a.inner_stride);
 }
 
 }  // namespace
@@ -57,14 +65,14 @@ bool may_overlap(const Footprint& a, const Footprint& b) noexcept {
   const auto a_end = a.begin + static_cast<std::uintptr_t>(span(a));
   const auto b_end = b.begin + static_cast<std::uintptr_t>(span(b));
   if (a_end <= b.begin || b_end <= a.begin) return false;
-  const bool outer_equal = a.outer_stride == b.outer_stride && a.outer_stride > 0;
-  if (outer_equal &&
-      disjoint_modulo(a.begin, inner_span(a), b.begin, inner_span(b), a.outer_stride)) {
-    return false;
-  }
-  const bool inner_equal = outer_equal && a.inner_stride == b.inner_stride && a.inner_stride > 0 &&
-                           a.outer_stride % a.inner_stride == 0;
-  return !(inner_equal && disjoint_modulo(a.begin, a.bytes, b.begin, b.bytes, a.inner_stride));
+  const std::int64_t period = a.outer_stride;
+  const bool in_step =
+      period == b.outer_stride && period > 0 && inner_span(a) <= period && inner_span(b) <= period;
+  if (!in_step) return true;
+  // Modulo the period every step of b begins `distance` after one of a, and so before the next.
+  const auto p = static_cast<std::uintptr_t>(period);
+  const auto distance = static_cast<std::int64_t>((b.begin % p + p - a.begin % p) % p);
+  return !(steps_disjoint(a, b, distance) && steps_disjoint(a, b, distance - period));
 }
 
 }  // namespace jfa

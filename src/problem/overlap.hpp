@@ -7,7 +7,7 @@
 
 namespace jfa {
 
-/// The bytes a strided view touches: `runs` of `outer_count * inner_count` blocks of `bytes` bytes.
+/// The bytes a strided view touches: `outer_count * inner_count` blocks of `bytes` bytes, where
 /// `outer_stride >= inner_stride`, both in bytes.
 struct Footprint {
   std::uintptr_t begin = 0;
@@ -28,7 +28,8 @@ Footprint footprint(const ConstLseView& view) noexcept;
 bool overlaps_itself(const Footprint& a) noexcept;
 
 /// False only where the two provably share no byte: their ranges are disjoint, or they interleave
-/// regularly (equal strides), as q, k and v of a packed `[rows, 3, heads, head_dim]` tensor do.
+/// regularly, as q, k and v of a packed `[rows, 3, heads, head_dim]` or `[rows, heads, 3,
+/// head_dim]` tensor do, its rows padded or not.
 bool may_overlap(const Footprint& a, const Footprint& b) noexcept;
 
 }  // namespace jfa

@@ -69,11 +69,12 @@ Status check_inputs(const Inputs& inputs, const Options& options, const Executio
 /// Checks offsets, lengths and block lists by value; they must be in host memory.
 Status check_host_indices(const Problem& problem);
 
-/// Checks the outputs of a forward call against the problem, overlaps included.
-Status check_forward_outputs(const Problem& problem, const ForwardOutputs& outputs);
+/// Checks the outputs and workspace of a forward call against the problem, overlaps included.
+Status check_forward_outputs(const Problem& problem, const ForwardOutputs& outputs,
+                             const Execution& execution);
 
 /// Checks what a backward call reads and writes besides the inputs.
 Status check_backward(const Problem& problem, const BackwardInputs& given,
-                      const BackwardOutputs& outputs);
+                      const BackwardOutputs& outputs, const Execution& execution);
 
 }  // namespace jfa

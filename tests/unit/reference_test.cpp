@@ -77,7 +77,7 @@ void expect_near(const std::vector<double>& a, const std::vector<double>& b, dou
   }
 }
 
-// ---- loading ------------------------------------------------------------------------------------
+// ---- loading ----
 
 TEST(ReferenceLoad, DecodesEveryFormat) {
   const std::uint16_t bf16[] = {0x3f80, 0xc000, 0x0000, 0x7f80, 0x4049, 0x0001};
@@ -107,7 +107,7 @@ TEST(ReferenceLoad, FollowsStrides) {
   EXPECT_EQ(reference::load(view, 2, 1, 3), 70);
 }
 
-// ---- values known by hand -----------------------------------------------------------------------
+// ---- values known by hand ----
 
 TEST(Reference, EqualScoresGiveTheMeanOfV) {
   Batch batch = one_sequence(1, 4, 2);
@@ -197,7 +197,7 @@ TEST(Reference, ARowOfMinusInfinityScoresSeesNothing) {
   expect_near(gradient.dv, {0, 0, 0, 0}, 0);
 }
 
-// ---- masks --------------------------------------------------------------------------------------
+// ---- masks ----
 
 struct MaskCase {
   bool causal;
@@ -320,7 +320,7 @@ TEST(ReferenceMask, BlockListsCombineWithCausal) {
   EXPECT_EQ(keys_of(out, 193, 1), Keys(0, 72));
 }
 
-// ---- packing ------------------------------------------------------------------------------------
+// ---- packing ----
 
 /// Two heads over one key head; rows in use of the sequences: 2 x 3, 0 x 2, 3 x 0, 1 x 4.
 Batch dense_batch() {
@@ -487,7 +487,7 @@ TEST(ReferencePacking, NanStaysInItsSequence) {
   for (std::size_t i = 12; i < 36; ++i) EXPECT_EQ(result.out[i], clean.out[i]);
 }
 
-// ---- derivatives --------------------------------------------------------------------------------
+// ---- derivatives ----
 
 struct Loss {
   HostTensor dout;
