@@ -62,7 +62,8 @@ def parse_case(entry: dict) -> Case:
     else:
         q_lengths = tuple(entry.get("q_lengths", kv_lengths))
     if len(q_lengths) != len(kv_lengths):
-        raise ValueError(f"{entry['name']}: {len(q_lengths)} q_lengths, {len(kv_lengths)} kv_lengths")
+        raise ValueError(f"{entry['name']}: {len(q_lengths)} q_lengths and {len(kv_lengths)} "
+                         "kv_lengths")
     left, right = entry["window"]
     return Case(
         name=entry["name"], dtype=entry["dtype"], heads_q=entry["heads_q"],
@@ -94,8 +95,9 @@ def mask(case: Case, q_length: int, kv_length: int) -> np.ndarray:
     if case.block_sparse:
         sparse = case.block_sparse
         shift = -(-kv_length // sparse.block_kv) - -(-q_length // sparse.block_q)
-        row_block, key_block = row // sparse.block_q, key // sparse.block_kv
-        seen &= (abs(row_block + shift - key_block) <= sparse.local) | (key_block < sparse.num_global)
+        key_block = key // sparse.block_kv
+        distance = abs(row // sparse.block_q + shift - key_block)
+        seen &= (distance <= sparse.local) | (key_block < sparse.num_global)
     return seen
 
 
