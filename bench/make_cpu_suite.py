@@ -33,12 +33,15 @@ def query_lengths(entry: dict) -> list[int]:
     return entry.get("q_lengths", entry["kv_lengths"])
 
 
+def pairs(entry: dict) -> int:
+    """Query-key pairs before masking, times heads."""
+    return sum(q * kv for q, kv in zip(query_lengths(entry), entry["kv_lengths"])) * entry["heads_q"]
+
+
 def fits(entry: dict) -> bool:
-    q_lengths = query_lengths(entry)
-    pairs = sum(q * kv for q, kv in zip(q_lengths, entry["kv_lengths"])) * entry["heads_q"]
-    q_rows = sum(q_lengths) * entry["heads_q"]
+    q_rows = sum(query_lengths(entry)) * entry["heads_q"]
     kv_rows = sum(entry["kv_lengths"]) * entry["heads_kv"]
-    return pairs <= MAX_PAIRS and max(q_rows, kv_rows) * entry["head_dim"] <= MAX_ELEMENTS
+    return pairs(entry) <= MAX_PAIRS and max(q_rows, kv_rows) * entry["head_dim"] <= MAX_ELEMENTS
 
 
 def divided(entry: dict, divisor: int) -> dict:
@@ -102,12 +105,12 @@ def plain_entry(name: str, dtype: str, lengths: list[int], **more) -> dict:
             **more}
 
 
-def uniform_lengths(longest: int, pairs: int) -> list[int]:
-    """Uniform draws from 1 to `longest` whose squares add up to `pairs`, but for the remainder that
+def uniform_lengths(longest: int, total: int) -> list[int]:
+    """Uniform draws from 1 to `longest` whose squares add up to `total`, but for the remainder that
     the last, not drawn, leaves."""
     generator = np.random.Generator(np.random.PCG64(1))
     lengths: list[int] = []
-    left = pairs
+    left = total
     while (length := int(generator.integers(1, longest + 1))) ** 2 <= left:
         lengths.append(length)
         left -= length**2
@@ -135,9 +138,13 @@ def main() -> None:
                         help="suite to scale down (default: %(default)s)")
     parser.add_argument("-o", "--output", type=Path, default=BENCH / "suite_cpu.json",
                         help="file to write (default: %(default)s)")
+    parser.add_argument("--smallest", type=int, metavar="N",
+                        help="write the N cases with the fewest pairs only")
     args = parser.parse_args()
     entries = [scaled(entry) for entry in json.loads(args.suite.read_text())]
     entries += measuring_cases() + [case_of_empty_sequences()]
+    if args.smallest:
+        entries = sorted(entries, key=pairs)[:args.smallest]
     lines = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
     args.output.write_text(f"[{lines}]\n")
     print(f"{args.output}: {len(entries)} cases")

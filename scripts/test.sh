@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common.sh"
 
 install_packages "${build_packages[@]}" libgtest-dev clang-14 clang-format-14 clang-tidy-14 \
-  libclang-rt-14-dev pkg-config python3 shellcheck ccache
+  libclang-rt-14-dev pkg-config python3 python3-venv shellcheck ccache
 export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 
 step "Style"
@@ -32,6 +32,6 @@ step "Fuzzing"
 ctest --preset fuzz
 
 step "Documentation"
-python3 tests/docs/run_docs.py README.md CONTRIBUTING.md docs/*.md docs/*/*.md
+python3 tests/docs/run_docs.py README.md CONTRIBUTING.md docs/*.md examples/*.md bench/*.md
 
 step "All tests passed"
