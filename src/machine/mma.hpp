@@ -50,7 +50,7 @@ JFA_DEVICE void wgmma(Fragment<M, N>& acc, A&& a, B&& b, bool accumulate = true,
   const std::uint32_t a_start = mma_start(a_view);
   const std::uint32_t b_start = mma_start(b_view);
   M::template wgmma_ss<kFirst>(acc.values, mma_step<AView>(a_start, 0), mma_step<BView>(b_start, 0),
-                               accumulate, acc.state, site);
+                               !Fresh && accumulate, acc.state, site);
   JFA_UNROLL
   for (int k = 1; k < AView::kMmaDepth / 16; ++k) {
     M::template wgmma_ss<kLater>(acc.values, mma_step<AView>(a_start, k),
@@ -66,13 +66,15 @@ JFA_DEVICE void wgmma(Fragment<M, N>& acc, Operand<M, T, K>& a, B&& b, bool accu
   using BView = std::remove_const_t<decltype(b_view)>;
   static_assert(BView::kMmaExtent == N && BView::kMmaDepth == K,
                 "b must be N x K, or K x N inside transposed()");
+  constexpr MmaShape kFirst = kMmaShape<false, BView, N, Fresh>;
+  constexpr MmaShape kLater = kMmaShape<false, BView, N, false>;
   const std::uint32_t b_start = mma_start(b_view);
-  M::template wgmma_rs<kMmaShape<false, BView, N, Fresh>>(
-      acc.values, a.values, mma_step<BView>(b_start, 0), accumulate, acc.state, a.state, site);
+  M::template wgmma_rs<kFirst>(acc.values, a.values, mma_step<BView>(b_start, 0),
+                               !Fresh && accumulate, acc.state, a.state, site);
   JFA_UNROLL
   for (int k = 1; k < K / 16; ++k) {
-    M::template wgmma_rs<kMmaShape<false, BView, N, false>>(
-        acc.values, a.values + 4 * k, mma_step<BView>(b_start, k), true, acc.state, a.state, site);
+    M::template wgmma_rs<kLater>(acc.values, a.values + 4 * k, mma_step<BView>(b_start, k), true,
+                                 acc.state, a.state, site);
   }
 }
 
@@ -95,9 +97,13 @@ JFA_DEVICE void wgmma_commit(Site site = Site::here()) {
   M::wgmma_commit(site);
 }
 
-/// Waits until all but the last `Pending` groups are complete. NOTE [wait names]: names the
-/// accumulators and register operands that may be touched from here on; a memory clobber would not
-/// keep the compiler from reading them earlier.
+/// Waits until all but the last `Pending` groups are complete: their tiles are free. NOTE [wait
+/// names]: a wait names the accumulators and register operands of complete groups that are touched
+/// after it; a memory clobber would not keep the compiler from reading them earlier.
+template <int Pending, class M>
+JFA_DEVICE void wgmma_wait(Site site = Site::here()) {
+  M::template wgmma_wait<Pending>(site);
+}
 template <int Pending, InRegisters First>
 JFA_DEVICE void wgmma_wait(First& done, Site site = Site::here()) {
   First::M::template wgmma_wait<Pending>(site);

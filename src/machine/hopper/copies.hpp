@@ -45,6 +45,9 @@ inline constexpr std::uint64_t kPolicy = Hint == CacheHint::EvictFirst  ? 0x12F0
 struct HopperCopies {
   using TensorMap = CUtensorMap;
 
+  /// Encodes a tensor map, on the host. Throws std::runtime_error when the driver refuses it.
+  static TensorMap make_tensor_map(const TensorMapSpec& spec);
+
   /// P#data-movement-and-conversion-instructions-cp-async-bulk-tensor
   template <int Rank, CacheHint Hint>
   static JFA_DEVICE void tensor_load(void* tile, const TensorMap* map, const int (&at)[Rank],

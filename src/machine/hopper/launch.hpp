@@ -16,8 +16,7 @@ inline void check_cuda(cudaError_t result, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
 }
 
-/// Encodes a tensor map. Throws std::runtime_error when the driver refuses the specification.
-inline CUtensorMap make_tensor_map(const TensorMapSpec& spec) {
+inline CUtensorMap HopperCopies::make_tensor_map(const TensorMapSpec& spec) {
   using Encode = decltype(&cuTensorMapEncodeTiled);
   static const Encode encode = [] {
     void* function = nullptr;

@@ -1,0 +1,65 @@
+// Runs the sample checks on the GPU.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <vector>
+
+#include "machine/hopper/launch.hpp"
+
+namespace jfa::inline gpu {
+
+class CudaDevice {
+ public:
+  using M = Hopper;
+
+  /// Whether there is a GPU that runs sm_90a code.
+  static bool available() {
+    int major = 0;
+    return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
+           major == 9;
+  }
+
+  CudaDevice() = default;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+  ~CudaDevice() {
+    for (void* buffer : buffers_) cudaFree(buffer);
+  }
+
+  template <class T>
+  T* poisoned(std::size_t count) {
+    void* buffer = nullptr;
+    check_cuda(cudaMalloc(&buffer, count * sizeof(T)), "cudaMalloc");
+    buffers_.push_back(buffer);
+    check_cuda(cudaMemset(buffer, 0xFF, count * sizeof(T)), "cudaMemset");
+    return static_cast<T*>(buffer);
+  }
+
+  template <class T>
+  T* upload(const std::vector<T>& values) {
+    T* buffer = poisoned<T>(values.size());
+    check_cuda(cudaMemcpy(buffer, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
+               "upload");
+    return buffer;
+  }
+
+  template <class T>
+  std::vector<T> download(const T* buffer, std::size_t count) {
+    std::vector<T> values(count);
+    check_cuda(cudaMemcpy(values.data(), buffer, count * sizeof(T), cudaMemcpyDeviceToHost),
+               "download");
+    return values;
+  }
+
+  template <class K>
+  void launch(int blocks, const typename K::Params& params) {
+    gpu::launch<K>(blocks, params, nullptr);
+    check_cuda(cudaDeviceSynchronize(), "kernel");
+  }
+
+ private:
+  std::vector<void*> buffers_;
+};
+
+}  // namespace jfa::inline gpu
