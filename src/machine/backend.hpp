@@ -24,7 +24,8 @@
 #define JFA_UNROLL
 #endif
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 /// Where in a kernel a word was called. Every word that orders or moves data takes one as its last,
 /// defaulted argument. Empty on the GPU.
@@ -54,9 +55,8 @@ struct Site {
 #endif
 
 /// The name of a ring, gate, turn or role, a template argument: `Gate<M, "q ready", ...>`.
-/// NOTE [names]: nvcc can neither deduce a Name nor take one in the arguments of a __global__
-/// template, and a Name must not become device data. So names are always given explicitly and only
-/// handed on as template arguments.
+/// NOTE [names]: nvcc takes a Name in no argument of a __global__ template and does not deduce one
+/// as `auto`. So names are given explicitly and only handed on as template arguments.
 struct Name {
   char text[24];
 
@@ -68,4 +68,5 @@ struct Name {
   constexpr bool operator==(const Name&) const = default;
 };
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

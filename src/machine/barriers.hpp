@@ -3,7 +3,8 @@
 
 #include "machine/types.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 // Who arrives at a barrier. The barrier's arrival count follows from it.
 
@@ -248,4 +249,5 @@ JFA_DEVICE void init_barriers(Fn fn, Site site = Site::here()) {
   }
 }
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -3,7 +3,8 @@
 
 #include "machine/tile.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 template <class TileOrView>
 using MachineOf = typename decltype(view_of(std::declval<TileOrView&>()))::M;
@@ -82,4 +83,5 @@ JFA_DEVICE void wait_stored(Site site = Site::here()) {
   M::template bulk_wait<Pending>(site);
 }
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -10,7 +10,14 @@
 
 #include "machine/tile.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+/// The calling warp's place in its warpgroup. (`&`, not `%`: one instruction for a signed number.)
+template <class M>
+JFA_DEVICE int warp_of_group() {
+  return M::warp_index() & 3;
+}
 
 /// A value for each of a thread's two rows.
 template <class M>
@@ -67,7 +74,7 @@ struct Fragment {
   Fragment& operator=(const Fragment&) = delete;
 
   /// The calling thread's first row and first column, of the warpgroup's 64 rows and N columns.
-  static JFA_DEVICE int first_row() { return M::warp_index() % 4 * 16 + M::lane() / 4; }
+  static JFA_DEVICE int first_row() { return warp_of_group<M>() * 16 + M::lane() / 4; }
   static JFA_DEVICE int first_col() { return M::lane() % 4 * 2; }
 
   JFA_DEVICE void fill(float value, Site site = Site::here()) {
@@ -186,7 +193,7 @@ requires(sizeof(typename View::Element) == 2) JFA_DEVICE
   static_assert(View::kRows == 64 && View::kCols == N, "the tile has the fragment's shape");
   static_assert(N % 16 == 0, "stored 16 columns at a time");
   from.state.reading(site);
-  const int row = M::warp_index() % 4 * 16 + M::lane() % 16;
+  const int row = warp_of_group<M>() * 16 + M::lane() % 16;
   const int half = M::lane() / 16 * 8;
   JFA_UNROLL
   for (int c = 0; c < N / 16; ++c) {
@@ -217,7 +224,7 @@ template <class M, class T, int K, class View>
 JFA_DEVICE void load_operand(Operand<M, T, K>& to, const View& from, Site site = Site::here()) {
   static_assert(View::kRows == 64 && View::kCols == K, "the tile has the operand's shape");
   to.state.writing(site);
-  const int row = M::warp_index() % 4 * 16 + M::lane() % 16;
+  const int row = warp_of_group<M>() * 16 + M::lane() % 16;
   const int half = M::lane() / 16 * 8;
   JFA_UNROLL
   for (int c = 0; c < K / 16; ++c) {
@@ -242,4 +249,5 @@ JFA_DEVICE void load_fragment(Fragment<M, N>& to, const View& from, Site site = 
   }
 }
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -4,7 +4,8 @@
 #include "machine/fragment.hpp"
 #include "machine/tile.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 /// The descriptor of the k-th 16-deep step of an operand in shared memory, given that of its start.
 template <class View>
@@ -120,4 +121,5 @@ JFA_DEVICE void wgmma_wait(First& first, Second& second, Third& third, Site site
   First::M::settle(third.values, third.state, site);
 }
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

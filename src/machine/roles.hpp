@@ -3,7 +3,8 @@
 
 #include "machine/types.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 struct Warps {
   int first;
@@ -47,7 +48,7 @@ JFA_DEVICE Role<N, W, R, Fn> role(Fn fn, Site site = Site::here()) {
 template <class M, int LaunchRegs, class First, class... Rest>
 JFA_DEVICE void enter_own_role(int warp, const First& first, const Rest&... rest) {
   constexpr Warps kWarps = First::kWarps;
-  if (warp >= kWarps.first && warp < kWarps.first + kWarps.count) {
+  if (static_cast<unsigned>(warp - kWarps.first) < static_cast<unsigned>(kWarps.count)) {
     first.template enter<M, LaunchRegs>();
   } else if constexpr (sizeof...(Rest) > 0) {
     enter_own_role<M, LaunchRegs>(warp, rest...);
@@ -66,4 +67,5 @@ JFA_DEVICE void warp_roles(const Roles&... roles) {
   enter_own_role<M, kLaunchRegs>(M::warp_index(), roles...);
 }
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -5,7 +5,8 @@
 
 #include "machine/types.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 /// A part of a Tile: `Rows` x `Cols` elements. A swizzled tile is stored in panels as wide as its
 /// swizzle, each `PanelRows` rows of `kPanelCols` elements; an unswizzled one is a single panel.
@@ -48,8 +49,8 @@ struct TileView {
     const int panel = S == Swizzle::None ? 0 : col / kPanelCols;
     const int byte = (col - panel * kPanelCols) * kSize;
     const int flip = S == Swizzle::None ? 0 : ((row * kPitch >> 7) & kSwizzleMask) << 4;
-    const int offset = panel * kPanelBytes + row * kPitch + (byte ^ flip);
-    return reinterpret_cast<T*>(reinterpret_cast<char*>(base) + offset);
+    char* row_start = reinterpret_cast<char*>(base) + row * kPitch;
+    return reinterpret_cast<T*>(row_start + panel * kPanelBytes + (byte ^ flip));
   }
 
   /// `Count` neighbours in a row, one access (at most 16 bytes, aligned to their size).
@@ -132,4 +133,5 @@ TensorMapSpec matrix_map(T* base, std::uint64_t rows, std::uint64_t cols,
           .swizzle = View::kSwizzle};
 }
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

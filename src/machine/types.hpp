@@ -3,7 +3,8 @@
 
 #include "machine/backend.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 /// 16-bit storage. Arithmetic is done in fp32; conversions are the machine's (`M::pack`,
 /// `M::to_float`).
@@ -74,4 +75,5 @@ struct TensorMapSpec {
   Swizzle swizzle;
 };
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -7,7 +7,8 @@
 
 #include "machine/hopper/launch.hpp"
 
-namespace jfa::inline gpu {
+namespace jfa {
+inline namespace gpu {
 
 class CudaDevice {
  public:
@@ -62,4 +63,5 @@ class CudaDevice {
   std::vector<void*> buffers_;
 };
 
-}  // namespace jfa::inline gpu
+}  // namespace gpu
+}  // namespace jfa

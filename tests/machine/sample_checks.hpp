@@ -21,7 +21,8 @@
 #include "kernels/samples/ring_copy.hpp"
 #include "kernels/samples/softmax.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 /// Inputs: `Exact` are small integers, whose sums of products are exact in fp32 whatever the order,
 /// so that every machine must give the same bits; `Spread` are reals rounded to the element type.
@@ -193,4 +194,5 @@ void check_mma(Device& device, Inputs inputs, std::uint64_t seed) {
   }
 }
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -5,7 +5,8 @@
 #include "cuda_device.hpp"
 #include "sample_checks.hpp"
 
-namespace jfa::inline gpu {
+namespace jfa {
+inline namespace gpu {
 namespace {
 
 constexpr std::uint64_t kSeeds = 100;
@@ -117,4 +118,5 @@ void check_every_width(std::integer_sequence<int, Index...>) {
 TEST_F(SamplesOnGpu, MmaEveryWidth) { check_every_width(std::make_integer_sequence<int, 32>{}); }
 
 }  // namespace
-}  // namespace jfa::inline gpu
+}  // namespace gpu
+}  // namespace jfa

@@ -24,7 +24,8 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 struct GemmConfig {
   int tile_m = 128;
@@ -184,4 +185,5 @@ struct Gemm {
   }
 };
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -9,7 +9,8 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 struct MmaProbeConfig {
   int n = 64;
@@ -99,4 +100,5 @@ struct MmaProbe {
   }
 };
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

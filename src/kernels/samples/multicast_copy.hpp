@@ -18,7 +18,8 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 struct MulticastCopyConfig {
   int tile_rows = 64;
@@ -107,4 +108,5 @@ struct MulticastCopy {
   }
 };
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -16,7 +16,8 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 struct RingCopyConfig {
   int tile_rows = 64;
@@ -100,4 +101,5 @@ struct RingCopy {
   }
 };
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

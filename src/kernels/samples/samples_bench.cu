@@ -19,7 +19,8 @@
 #include "kernels/samples/softmax.hpp"
 #include "machine/hopper/launch.hpp"
 
-namespace jfa::inline gpu {
+namespace jfa {
+inline namespace gpu {
 namespace {
 
 /// Values spread over (-1, 1), a hash of their place.
@@ -212,7 +213,8 @@ void run(int size) {
 }
 
 }  // namespace
-}  // namespace jfa::inline gpu
+}  // namespace gpu
+}  // namespace jfa
 
 int main(int argc, char** argv) {
   try {

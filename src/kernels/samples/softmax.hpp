@@ -17,7 +17,8 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa::inline JFA_BACKEND {
+namespace jfa {
+inline namespace JFA_BACKEND {
 
 struct SoftmaxConfig {
   int cols = 128;
@@ -102,4 +103,5 @@ struct Softmax {
   }
 };
 
-}  // namespace jfa::inline JFA_BACKEND
+}  // namespace JFA_BACKEND
+}  // namespace jfa

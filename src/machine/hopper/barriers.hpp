@@ -3,7 +3,8 @@
 
 #include "machine/types.hpp"
 
-namespace jfa::inline gpu {
+namespace jfa {
+inline namespace gpu {
 
 // P stands for https://docs.nvidia.com/cuda/parallel-thread-execution/ below.
 
@@ -146,4 +147,5 @@ struct HopperBarriers {
   }
 };
 
-}  // namespace jfa::inline gpu
+}  // namespace gpu
+}  // namespace jfa

@@ -8,7 +8,8 @@
 #include "machine/generated/wgmma.hpp"
 #include "machine/hopper/barriers.hpp"
 
-namespace jfa::inline gpu {
+namespace jfa {
+inline namespace gpu {
 
 struct HopperThreads {
   static JFA_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
@@ -238,4 +239,5 @@ struct HopperMath {
   static JFA_DEVICE float to_float(fp16 x) { return __half2float(__ushort_as_half(x.bits)); }
 };
 
-}  // namespace jfa::inline gpu
+}  // namespace gpu
+}  // namespace jfa

@@ -6,7 +6,8 @@
 
 #include "machine/hopper/barriers.hpp"
 
-namespace jfa::inline gpu {
+namespace jfa {
+inline namespace gpu {
 
 // One asm statement for each rank. Operands: %0 tile, %1 map, %2 barrier, %3 blocks, %4 policy,
 // then coordinates; a form leaves out those it does not use.
@@ -146,4 +147,5 @@ struct HopperCopies {
 #undef JFA_TENSOR_COPY
 #undef JFA_HINTED_TENSOR_COPY
 
-}  // namespace jfa::inline gpu
+}  // namespace gpu
+}  // namespace jfa

@@ -5,10 +5,12 @@
 #include "machine/hopper/compute.hpp"
 #include "machine/hopper/copies.hpp"
 
-namespace jfa::inline gpu {
+namespace jfa {
+inline namespace gpu {
 
 struct Hopper : HopperThreads, HopperBarriers, HopperCopies, HopperMma, HopperMemory, HopperMath {
   static constexpr const char* kName = "hopper";
 };
 
-}  // namespace jfa::inline gpu
+}  // namespace gpu
+}  // namespace jfa

@@ -8,7 +8,8 @@
 
 #include "machine/hopper/hopper.hpp"
 
-namespace jfa::inline gpu {
+namespace jfa {
+inline namespace gpu {
 
 /// Throws std::runtime_error naming `what` unless `result` is success.
 inline void check_cuda(cudaError_t result, const char* what) {
@@ -80,4 +81,5 @@ void launch(int blocks, const typename K::Params& params, cudaStream_t stream) {
   check_cuda(cudaLaunchKernelEx(&config, kernel_entry<K>, params), "launch");
 }
 
-}  // namespace jfa::inline gpu
+}  // namespace gpu
+}  // namespace jfa
