@@ -47,7 +47,7 @@ JFA_DEVICE void tma_load_multicast(Mbarrier& full, TileOrView&& tile,
   });
 }
 
-/// Writes `tile` to the tensor. Belongs to the group of the next `commit_stores`.
+/// Writes `tile` to the tensor. Belongs to the thread's group that `M::bulk_commit` closes.
 template <CacheHint Hint = CacheHint::None, class TileOrView, int Rank>
 JFA_DEVICE void tma_store(const TensorMapOf<TileOrView>& map, const int (&at)[Rank],
                           TileOrView&& tile, Site site = Site::here()) {
@@ -63,12 +63,6 @@ JFA_DEVICE void tma_reduce_add(const TensorMapOf<TileOrView>& map, const int (&a
   for_each_panel(view_of(tile), at, [&](auto* panel, const int(&c)[Rank]) {
     MachineOf<TileOrView>::template tensor_reduce_add<Rank, Hint>(&map, c, panel, site);
   });
-}
-
-/// Closes the calling thread's group of stores and reduce-adds.
-template <class M>
-JFA_DEVICE void commit_stores(Site site = Site::here()) {
-  M::bulk_commit(site);
 }
 
 /// All but the thread's last `Pending` groups have read their tiles, which may be overwritten.

@@ -1,4 +1,5 @@
-// The warpgroup's matrix multiplication, asynchronous. Every word is called by all 128 threads.
+// The warpgroup's matrix multiplication, asynchronous. Every word is called by all 128 threads:
+//   M::wgmma_fence();  wgmma(acc, a, b);  M::wgmma_commit();  wgmma_wait<0>(acc);
 #pragma once
 
 #include "machine/fragment.hpp"
@@ -84,18 +85,6 @@ JFA_DEVICE void wgmma(Fragment<M, N>& acc, Operand<M, T, K>& a, B&& b, bool accu
 template <class M, int N, class A, class B>
 JFA_DEVICE void wgmma_fresh(Fragment<M, N>& acc, A&& a, B&& b, Site site = Site::here()) {
   wgmma<true>(acc, a, b, false, site);
-}
-
-/// Orders register and tile accesses before it with the wgmma after it.
-template <class M>
-JFA_DEVICE void wgmma_fence(Site site = Site::here()) {
-  M::wgmma_fence(site);
-}
-
-/// Closes the warpgroup's group of MMAs.
-template <class M>
-JFA_DEVICE void wgmma_commit(Site site = Site::here()) {
-  M::wgmma_commit(site);
 }
 
 /// Waits until all but the last `Pending` groups are complete: their tiles are free. NOTE [wait

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "machine/hopper/launch.hpp"
+#include "cuda/launch.hpp"
 
 namespace jfa {
 inline namespace gpu {

@@ -132,9 +132,9 @@ struct Gemm {
     for (Schedule at(p); !at.done(); at.next()) {
       for (int step = 0; step < at.steps; ++step) {
         Stage& stage = smem.stages.wait(ahead);
-        wgmma_fence<M>();  // the accumulator, read by the last tile's store, before it is written
+        M::wgmma_fence();  // the accumulator, read by the last tile's store, before it is written
         wgmma(acc, stage.a.template rows<kGroupRows>(group * kGroupRows), stage.b, step != 0);
-        wgmma_commit<M>();
+        M::wgmma_commit();
         ahead.advance();
         if (step > 0) {
           wgmma_wait<1, M>();  // the MMAs of the step before have read their stage
@@ -163,7 +163,7 @@ struct Gemm {
       } else {
         tma_reduce_add(p.c, {at.col(), row}, tile);
       }
-      commit_stores<M>();
+      M::bulk_commit();
     }
   }
 

@@ -58,13 +58,13 @@ struct MmaProbe {
 
   template <class A>
   static JFA_DEVICE void multiply(Fragment<M, C.n>& acc, A&& a, BTile& b) {
-    wgmma_fence<M>();  // registers of acc and a, written by threads, read by the MMA
+    M::wgmma_fence();  // registers of acc and a, written by threads, read by the MMA
     if constexpr (C.b_transposed) {
       wgmma<C.fresh>(acc, a, transposed(b));
     } else {
       wgmma<C.fresh>(acc, a, b);
     }
-    wgmma_commit<M>();
+    M::wgmma_commit();
   }
 
   static JFA_DEVICE void multiply(Fragment<M, C.n>& acc, Operands& operands) {

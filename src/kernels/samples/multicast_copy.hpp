@@ -91,7 +91,7 @@ struct MulticastCopy {
       Slot& slot = smem.tiles.wait(r);
       if (M::elect()) {
         tma_store(p.out[M::cluster_rank()], {col, row}, slot);
-        commit_stores<M>();
+        M::bulk_commit();
         wait_read<M>();
       }
       smem.tiles.release(r);

@@ -79,7 +79,7 @@ struct RingCopy {
     bool first = true;
     for_each_tile(p, [&](int row, int col) {
       tma_store(p.out, {col, row}, smem.tiles.wait(r));
-      commit_stores<M>();
+      M::bulk_commit();
       r.advance();
       if (!first) {
         wait_read<M, 1>();

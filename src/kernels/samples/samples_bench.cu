@@ -13,11 +13,11 @@
 #include <functional>
 #include <vector>
 
+#include "cuda/launch.hpp"
 #include "kernels/samples/gemm.hpp"
 #include "kernels/samples/multicast_copy.hpp"
 #include "kernels/samples/ring_copy.hpp"
 #include "kernels/samples/softmax.hpp"
-#include "machine/hopper/launch.hpp"
 
 namespace jfa {
 inline namespace gpu {

@@ -90,7 +90,7 @@ struct Softmax {
     OutTileMeeting::sync();
     if (first_warp && M::elect()) {
       tma_store(p.out, {0, row}, smem.out);
-      commit_stores<M>();
+      M::bulk_commit();
     }
   }
 

@@ -12,6 +12,13 @@ JFA_DEVICE std::uint32_t shared_window(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
+#define JFA_TRY_WAIT(SCOPE, THEN, OUT, BARRIER, PHASE)                         \
+  asm volatile("{.reg .pred p; again: mbarrier.try_wait.parity.acquire." SCOPE \
+               ".shared::cta.b64 p, [%1], %2; " THEN "}"                       \
+               : OUT                                                           \
+               : "r"(shared_window(BARRIER)), "r"((PHASE).parity)              \
+               : "memory")
+
 struct HopperBarriers {
   struct Phase {
     std::uint32_t parity;
@@ -85,39 +92,20 @@ struct HopperBarriers {
   static JFA_DEVICE bool mbarrier_test(Mbarrier* barrier, Phase phase, Site = Site::here()) {
     std::uint32_t done;
     if constexpr (S == Scope::Cluster) {
-      asm volatile(
-          "{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; "
-          "selp.u32 %0, 1, 0, p;}"
-          : "=r"(done)
-          : "r"(shared_window(barrier)), "r"(phase.parity)
-          : "memory");
+      JFA_TRY_WAIT("cluster", "selp.u32 %0, 1, 0, p;", "=r"(done), barrier, phase);
     } else {
-      asm volatile(
-          "{.reg .pred p; mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2; "
-          "selp.u32 %0, 1, 0, p;}"
-          : "=r"(done)
-          : "r"(shared_window(barrier)), "r"(phase.parity)
-          : "memory");
+      JFA_TRY_WAIT("cta", "selp.u32 %0, 1, 0, p;", "=r"(done), barrier, phase);
     }
     return done != 0;
   }
+  /// A loop in asm: one that the compiler sees makes ptxas serialize wgmma around it (C7520).
   template <Scope S>
   static JFA_DEVICE void mbarrier_wait(Mbarrier* barrier, Phase phase, Site = Site::here()) {
-    // A loop in asm: one that the compiler sees makes ptxas serialize wgmma around it (C7520).
+    std::uint32_t unused;
     if constexpr (S == Scope::Cluster) {
-      asm volatile(
-          "{.reg .pred p; again: "
-          "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1; "
-          "@!p bra again;}" ::"r"(shared_window(barrier)),
-          "r"(phase.parity)
-          : "memory");
+      JFA_TRY_WAIT("cluster", "@!p bra again;", "=r"(unused), barrier, phase);
     } else {
-      asm volatile(
-          "{.reg .pred p; again: "
-          "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%0], %1; "
-          "@!p bra again;}" ::"r"(shared_window(barrier)),
-          "r"(phase.parity)
-          : "memory");
+      JFA_TRY_WAIT("cta", "@!p bra again;", "=r"(unused), barrier, phase);
     }
   }
 
@@ -146,6 +134,8 @@ struct HopperBarriers {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
   }
 };
+
+#undef JFA_TRY_WAIT
 
 }  // namespace gpu
 }  // namespace jfa

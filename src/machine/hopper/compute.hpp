@@ -74,6 +74,17 @@ struct HopperThreads {
   static constexpr unsigned kAllLanes = 0xffffffff;
 };
 
+#define JFA_LDMATRIX(TRANS)                                                                \
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4" TRANS ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])                            \
+               : "r"(shared_window(row))                                                   \
+               : "memory")
+#define JFA_STMATRIX(TRANS)                                                     \
+  asm volatile("stmatrix.sync.aligned.m8n8.x4" TRANS                            \
+               ".shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_window(row)), \
+               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])                       \
+               : "memory")
+
 struct HopperMma {
   /// Nothing to keep: the compiler and ptxas see the registers.
   struct FragmentState {
@@ -122,20 +133,15 @@ struct HopperMma {
     for (int i = 0; i < Size; ++i) asm volatile("" : "+r"(values[i])::"memory");
   }
 
+  /// Four 8 x 8 matrices of 16-bit elements; lane l gives the place of row l % 8 of matrix l / 8.
   /// P#warp-level-matrix-instructions-ldmatrix
   template <int Count, bool Transpose>
   static JFA_DEVICE void ldmatrix(std::uint32_t (&r)[Count], const void* row, Site = Site::here()) {
     static_assert(Count == 4, "four matrices at a time");
     if constexpr (Transpose) {
-      asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                   : "r"(shared_window(row))
-                   : "memory");
+      JFA_LDMATRIX(".trans");
     } else {
-      asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                   : "r"(shared_window(row))
-                   : "memory");
+      JFA_LDMATRIX("");
     }
   }
   /// P#warp-level-matrix-instructions-stmatrix
@@ -143,18 +149,15 @@ struct HopperMma {
   static JFA_DEVICE void stmatrix(void* row, const std::uint32_t (&r)[Count], Site = Site::here()) {
     static_assert(Count == 4, "four matrices at a time");
     if constexpr (Transpose) {
-      asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                       shared_window(row)),
-                   "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
-                   : "memory");
+      JFA_STMATRIX(".trans");
     } else {
-      asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                       shared_window(row)),
-                   "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
-                   : "memory");
+      JFA_STMATRIX("");
     }
   }
 };
+
+#undef JFA_LDMATRIX
+#undef JFA_STMATRIX
 
 /// Ordinary accesses are plain C++: the compiler orders them by the clobbers of the words around.
 struct HopperMemory {

@@ -7,12 +7,12 @@
 // budget: 13MulticastCopyI registers 20
 // budget: 7SoftmaxI registers 88
 // budget: 8MmaProbeI registers 112
+#include "cuda/launch.hpp"
 #include "kernels/samples/gemm.hpp"
 #include "kernels/samples/mma_probe.hpp"
 #include "kernels/samples/multicast_copy.hpp"
 #include "kernels/samples/ring_copy.hpp"
 #include "kernels/samples/softmax.hpp"
-#include "machine/hopper/launch.hpp"
 
 namespace jfa {
 inline namespace gpu {

@@ -1,5 +1,5 @@
 // What the machine layer relies on nvcc to accept. Each file under traps/ is what it must avoid.
-#include "machine/hopper/launch.hpp"
+#include "cuda/launch.hpp"
 #include "machine/machine.hpp"
 
 namespace jfa {

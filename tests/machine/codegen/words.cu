@@ -308,7 +308,7 @@ extern "C" __global__ void tma_stores_word(const __grid_constant__ CUtensorMap m
   H::fence_proxy_async<Space::Shared>();
   tma_store(map, {1, 2}, tile);
   tma_reduce_add(map, {1, 2, 3}, tile);
-  commit_stores<H>();
+  H::bulk_commit();
   wait_read<H, 1>();
   wait_stored<H>();
 }
@@ -364,9 +364,9 @@ extern "C" __global__ void __launch_bounds__(128) wgmma_word(float* out) {
   __shared__ Tile<H, bf16, 64, 64> a;
   __shared__ Tile<H, bf16, 8, 64> b;
   Fragment<H, 8> acc;
-  wgmma_fence<H>();
+  H::wgmma_fence();
   wgmma(acc, a, b, false);
-  wgmma_commit<H>();
+  H::wgmma_commit();
   wgmma_wait<0>(acc);
   JFA_UNROLL
   for (int i = 0; i < 4; ++i) out[4 * threadIdx.x + i] = acc.values[i];
@@ -397,9 +397,9 @@ extern "C" __global__ void __launch_bounds__(128) wgmma_registers_word(float* ou
   Operand<H, bf16, 16> left;
   load_operand(left, a.view());
   Fragment<H, 64> acc;
-  wgmma_fence<H>();
+  H::wgmma_fence();
   wgmma(acc, left, transposed(b), false);
-  wgmma_commit<H>();
+  H::wgmma_commit();
   wgmma_wait<0>(acc, left);
   JFA_UNROLL
   for (int i = 0; i < 32; ++i) out[32 * threadIdx.x + i] = acc.values[i];
