@@ -3,7 +3,7 @@
 // NOTE [fragment map]: value i of thread t lies in row 16 (t / 32) + t % 32 / 4 + 8 (i / 2 % 2) and
 // column 8 (i / 4) + 2 (t % 4) + i % 2, so a thread holds parts of two rows and a row is spread
 // over the four lanes of a quad.
-// https://docs.nvidia.com/cuda/parallel-thread-execution/#wgmma-64n16-d
+// https://docs.nvidia.com/cuda/parallel-thread-execution/#asynchronous-warpgroup-level-matrix-instructions-wgmma-mma
 #pragma once
 
 #include <type_traits>

@@ -27,7 +27,7 @@ struct HopperBarriers {
     JFA_DEVICE Phase previous() const { return {parity ^ 1}; }
   };
 
-  /// P#parallel-synchronization-and-communication-instructions-bar-barrier
+  /// P#parallel-synchronization-and-communication-instructions-bar
   static JFA_DEVICE void sync_block(Site = Site::here()) {
     asm volatile("barrier.cta.sync.aligned 0;" ::: "memory");
   }
