@@ -1,0 +1,139 @@
+// Ordinary loads and stores, fences, and acquire and release in global memory.
+#include <string>
+
+#include "machine/emulator/primitives.hpp"
+
+namespace jfa::emulator {
+namespace {
+
+bool only_reads(AccessKind kind) {
+  return kind == AccessKind::Read || kind == AccessKind::AtomicRead;
+}
+
+void check(Engine& engine, Block& block, const void* pointer, std::size_t bytes, AccessKind kind,
+           SiteId site) {
+  Lane& lane = engine.self();
+  const std::uint32_t offset = engine.offset_in(block, pointer);
+  if (offset + bytes > engine.shape().smem_bytes) {
+    engine.fail({FindingKind::OutOfBounds,
+                 "shared memory at offset " + std::to_string(offset) + " of " +
+                     std::to_string(engine.shape().smem_bytes) + " bytes", site});
+  }
+  const Access access{lane.now(), site, kind, false};
+  const Viewpoint view = viewpoint(lane);
+  if (const auto conflict = block.shadow->touch(offset, bytes, access, {&view, 1})) {
+    engine.fail_conflict(*conflict, access,
+                         "shared memory at offset " + std::to_string(conflict->offset), false, {});
+  }
+}
+
+// Order through one address of global memory.
+Knowledge& order_at(Engine& engine, const void* pointer, ScopeKind scope) {
+  auto& order = engine.global_order(pointer);
+  return scope == ScopeKind::Block ? order.block[engine.self().block->index] : order.grid;
+}
+
+}  // namespace
+
+void access_shared(const void* pointer, std::size_t bytes, AccessKind kind, const CallSite& call) {
+  Engine& engine = Engine::current();
+  const SiteId site = engine.site(call);
+  Block* block = engine.block_of(pointer);
+  if (block != engine.self().block) {
+    engine.fail({FindingKind::OutOfBounds, "a shared-memory access outside the block's own memory",
+                 site});
+  }
+  check(engine, *block, pointer, bytes, kind, site);
+}
+
+const void* remote_read(const void* mine, std::size_t bytes, int rank, const CallSite& call) {
+  Engine& engine = Engine::current();
+  const SiteId site = engine.site(call);
+  Block* own = engine.block_of(mine);
+  if (own != engine.self().block) {
+    engine.fail({FindingKind::OutOfBounds, "a remote read is given an address of another block",
+                 site});
+  }
+  Block& block = engine.peer(rank, site);
+  const std::byte* theirs = block.smem + engine.offset_in(*own, mine);
+  check(engine, block, theirs, bytes, AccessKind::Read, site);
+  return theirs;
+}
+
+void access_global(const void* pointer, std::size_t bytes, AccessKind kind, const CallSite& call) {
+  Engine& engine = Engine::current();
+  const SiteId site = engine.site(call);
+  const Access access{engine.self().now(), site, kind, false};
+  engine.touch_global(pointer, bytes, access, {});
+  if (!only_reads(kind)) engine.progress();
+}
+
+void acquire_global(const void* pointer, std::size_t bytes, ScopeKind scope, const CallSite& call) {
+  Engine& engine = Engine::current();
+  const SiteId site = engine.site(call);
+  const auto mutation = engine.sync_site(site, {Mutation::Weaken});
+  engine.maybe_yield();
+  if (engine.asks_again(pointer, site)) {
+    WaitState wait;
+    wait.kind = WaitState::Kind::Poll;
+    wait.object = "a value in global memory";
+    wait.site = site;
+    engine.poll(wait);
+    engine.asks_again(pointer, site);
+  }
+  access_global(pointer, bytes, AccessKind::AtomicRead, call);
+  Lane& lane = engine.self();
+  Knowledge gained = order_at(engine, pointer, ScopeKind::Block);
+  if (scope != ScopeKind::Block) join(gained, order_at(engine, pointer, scope));
+  if (mutation == Mutation::Weaken) {
+    join(lane.seen, gained);
+  } else {
+    acquire(lane, gained);
+  }
+}
+
+void release_global(const void* pointer, std::size_t bytes, ScopeKind scope, bool update,
+                    bool release, const CallSite& call) {
+  Engine& engine = Engine::current();
+  const SiteId site = engine.site(call);
+  if (release && engine.sync_site(site, {Mutation::Weaken})) release = false;
+  engine.maybe_yield();
+  access_global(pointer, bytes, update ? AccessKind::AtomicUpdate : AccessKind::AtomicWrite, call);
+  Lane& lane = engine.self();
+  Knowledge given = lane.fence_released;
+  if (release) publish(lane, given);
+  for (const ScopeKind at : {ScopeKind::Block, ScopeKind::Gpu}) {
+    if (at != ScopeKind::Block && scope == ScopeKind::Block) continue;
+    Knowledge& order = order_at(engine, pointer, at);
+    if (update) {
+      join(lane.seen, order);
+      join(order, given);
+    } else {
+      order = given;
+    }
+  }
+  engine.record(EventKind::Arrive, site);
+}
+
+void fence_proxy_async(const CallSite& call) {
+  Engine& engine = Engine::current();
+  const SiteId site = engine.site(call);
+  if (engine.sync_site(site, {Mutation::Drop})) return;
+  Lane& lane = engine.self();
+  join(lane.known.async, lane.known.generic);
+  lane.fenced = lane.time++;
+  engine.record(EventKind::Fence, site);
+}
+
+void fence_gpu(const CallSite& call) {
+  Engine& engine = Engine::current();
+  const SiteId site = engine.site(call);
+  if (engine.sync_site(site, {Mutation::Drop})) return;
+  Lane& lane = engine.self();
+  acquire(lane, lane.seen);
+  lane.fence_released = {};
+  publish(lane, lane.fence_released);
+  engine.record(EventKind::Fence, site);
+}
+
+}  // namespace jfa::emulator
