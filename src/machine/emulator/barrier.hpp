@@ -43,12 +43,12 @@ struct Mbarrier {
   int expected_bytes = 0;    // by the label; 0: not said
   int count = 0;
   int pending = 0;
-  std::int64_t bytes = 0;    // expected and not yet arrived; may be negative
-  std::int64_t phase = 0;    // in progress
+  std::int64_t bytes = 0;  // expected and not yet arrived; may be negative
+  std::int64_t phase = 0;  // in progress
   Epoch init;
-  bool init_fenced = false;  // visible to the async proxy and the cluster
-  Knowledge gathered;          // of the phase in progress
-  Knowledge gathered_remote;   // from other blocks, at cluster scope
+  bool init_fenced = false;            // visible to the async proxy and the cluster
+  Knowledge gathered;                  // of the phase in progress
+  Knowledge gathered_remote;           // from other blocks, at cluster scope
   std::array<Completed, 2> completed;  // by parity
   std::vector<Lane*> waiters;
 };

@@ -96,7 +96,8 @@ void BlockClock::join(const BlockClock& other) {
       insert(fresh);
       ours = find(theirs.row);
     }
-    for (std::size_t l = 0; l < kLanes; ++l) ours->time[l] = std::max(ours->time[l], theirs.time[l]);
+    for (std::size_t l = 0; l < kLanes; ++l)
+      ours->time[l] = std::max(ours->time[l], theirs.time[l]);
   }
   for (std::size_t r = 0; r < kRows; ++r) base_[r] = std::max(base_[r], other.base_[r]);
   settle();

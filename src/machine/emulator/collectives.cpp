@@ -14,7 +14,8 @@ void check_collective(Engine& engine, const Warp& warp, const CallSite& call, Si
   const Collective& open = warp.collective;
   if (warp.exited != 0) {
     engine.fail({FindingKind::Divergence,
-                 std::string("lanes of the warp have exited and cannot come to ") + call.word, site});
+                 std::string("lanes of the warp have exited and cannot come to ") + call.word,
+                 site});
   }
   if (open.arrived == 0) return;
   if (open.site == site) return;
@@ -172,7 +173,8 @@ void load_matrices(const void* row, std::span<std::uint32_t> registers, bool tra
   MatrixItem item{static_cast<std::byte*>(const_cast<void*>(row)), registers.data(),
                   registers.size(), transpose};
   meet(call, &item, [](Engine&, Warp&, const Payloads& payloads) {
-    for_each_element(payloads, [](std::byte* memory, std::byte* half) { std::memcpy(half, memory, 2); });
+    for_each_element(payloads,
+                     [](std::byte* memory, std::byte* half) { std::memcpy(half, memory, 2); });
   });
 }
 
@@ -182,7 +184,8 @@ void store_matrices(void* row, std::span<const std::uint32_t> registers, bool tr
   MatrixItem item{static_cast<std::byte*>(row), const_cast<std::uint32_t*>(registers.data()),
                   registers.size(), transpose};
   meet(call, &item, [](Engine&, Warp&, const Payloads& payloads) {
-    for_each_element(payloads, [](std::byte* memory, std::byte* half) { std::memcpy(memory, half, 2); });
+    for_each_element(payloads,
+                     [](std::byte* memory, std::byte* half) { std::memcpy(memory, half, 2); });
   });
 }
 
@@ -236,8 +239,8 @@ void named_barrier(int id, int threads, const char* name, bool wait, const CallS
   Engine& engine = Engine::current();
   const SiteId site = engine.site(call);
   if (id < 0 || id >= kNamedBarriers) {
-    engine.fail({FindingKind::Arrival,
-                 "named barrier " + std::to_string(id) + "; the block has 16", site});
+    engine.fail(
+        {FindingKind::Arrival, "named barrier " + std::to_string(id) + "; the block has 16", site});
   }
   if (engine.sync_site(site, {Mutation::Drop})) return;
   engine.maybe_yield();
@@ -291,7 +294,8 @@ void cluster_wait(const CallSite& call) {
   ClusterBarrier& barrier = lane.block->cluster->barrier;
   const std::int64_t mine = lane.cluster_generation;
   if (mine < 0) {
-    engine.fail({FindingKind::Arrival, "the thread waits for the cluster without an arrival", site});
+    engine.fail(
+        {FindingKind::Arrival, "the thread waits for the cluster without an arrival", site});
   }
   if (barrier.generation == mine) {
     WaitState state;
@@ -313,14 +317,17 @@ void set_registers(int count, bool up, const CallSite& call) {
   Lane& lane = engine.self();
   Warp& warp = *lane.warp;
   if (count < 24 || count > 256 || count % 8 != 0) {
-    engine.fail({FindingKind::Divergence, "setmaxnreg of " + std::to_string(count) +
-                                              "; allowed: multiples of 8 from 24 to 256", site});
+    engine.fail(
+        {FindingKind::Divergence,
+         "setmaxnreg of " + std::to_string(count) + "; allowed: multiples of 8 from 24 to 256",
+         site});
   }
   if (warp.registers == count) return;
   if ((count > warp.registers) != up) {
     engine.fail({FindingKind::Divergence,
                  "setmaxnreg of " + std::to_string(count) + " where the warp has " +
-                     std::to_string(warp.registers) + " registers a thread", site});
+                     std::to_string(warp.registers) + " registers a thread",
+                 site});
   }
   Block& block = *lane.block;
   const auto fits = [&] {

@@ -57,11 +57,13 @@ void touch_shared(const Issue& issue, Block& block, std::uint32_t offset, std::u
                   AccessKind kind) {
   const Access access{issue.operation->epoch, issue.site, kind, true};
   const Viewpoint view = viewpoint(issue.lane);
-  const auto where = [](std::uint64_t at) { return "shared memory at offset " + std::to_string(at); };
+  const auto where = [](std::uint64_t at) {
+    return "shared memory at offset " + std::to_string(at);
+  };
   if (const auto conflict = block.shadow->touch(offset, bytes, access, {&view, 1})) {
     issue.engine.fail_conflict(*conflict, access, where(conflict->offset), false, issue.who);
   }
-  if (const auto& pedantic = block.shadow->pedantic()) {
+  if (const auto pedantic = block.shadow->take_pedantic()) {
     issue.engine.note_pedantic(*pedantic, access, where(pedantic->offset));
   }
 }
@@ -188,7 +190,7 @@ void store_operation(Issue& issue, Read read, Write write) {
   issue.operation->steps.emplace_back([values, read] { *values = read(); });
   issue.operation->steps.emplace_back([values, write] { write(*values); });
   issue.lane.bulk_open.push_back(issue.operation);
-  issue.engine.launch_operation(issue.operation);
+  issue.engine.launch_operation(issue.operation, issue.lane.agent);
 }
 
 }  // namespace
@@ -215,7 +217,7 @@ void tensor_load(void* to, const TensorMap& map, std::span<const int> coordinate
       complete_bytes(*target.block, *target.barrier, bytes, target.phase, *operation);
     });
   }
-  issue.engine.launch_operation(issue.operation);
+  issue.engine.launch_operation(issue.operation, issue.lane.agent);
 }
 
 void tensor_store(const TensorMap& map, std::span<const int> coordinates, const void* from,
@@ -252,7 +254,7 @@ void bulk_load(void* to, const void* from, std::uint32_t bytes, void* barrier,
     std::memcpy(target.block->smem + offset, from, bytes);
     complete_bytes(*target.block, *target.barrier, bytes, target.phase, *operation);
   });
-  issue.engine.launch_operation(issue.operation);
+  issue.engine.launch_operation(issue.operation, issue.lane.agent);
 }
 
 void bulk_store(void* to, const void* from, std::uint32_t bytes, bool reduce,
@@ -294,7 +296,7 @@ void bulk_send(void* mine_to, const void* from, std::uint32_t bytes, void* mine_
     std::memcpy(target.block->smem + offset, smem + source, bytes);
     complete_bytes(*target.block, *target.barrier, bytes, target.phase, *operation);
   });
-  issue.engine.launch_operation(issue.operation);
+  issue.engine.launch_operation(issue.operation, issue.lane.agent);
 }
 
 void bulk_commit(const CallSite& call) {
@@ -317,8 +319,8 @@ void bulk_wait(int groups_left, bool read_only, const CallSite& call) {
   if (mutation == Mutation::Weaken) read_only = true;
   engine.maybe_yield();
   Lane& lane = engine.self();
-  const auto due = lane.bulk_groups.size() - std::min(lane.bulk_groups.size(),
-                                                      static_cast<std::size_t>(groups_left));
+  const auto due = lane.bulk_groups.size() -
+                   std::min(lane.bulk_groups.size(), static_cast<std::size_t>(groups_left));
   for (std::size_t g = 0; g < due; ++g) {
     for (const AsyncRef& operation : lane.bulk_groups[g]) {
       const auto ready = [&] { return read_only ? operation->read_done() : operation->finished(); };
@@ -337,8 +339,9 @@ void bulk_wait(int groups_left, bool read_only, const CallSite& call) {
       operation->read_waited = true;
     }
   }
-  if (!read_only) lane.bulk_groups.erase(lane.bulk_groups.begin(),
-                                         lane.bulk_groups.begin() + static_cast<std::ptrdiff_t>(due));
+  if (!read_only)
+    lane.bulk_groups.erase(lane.bulk_groups.begin(),
+                           lane.bulk_groups.begin() + static_cast<std::ptrdiff_t>(due));
 }
 
 }  // namespace jfa::emulator

@@ -1,8 +1,7 @@
 #include "machine/emulator/engine.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -20,13 +19,30 @@ constexpr std::size_t kSlotBytes = 256 * 1024;
 constexpr int kSecondChances = 4;
 constexpr std::size_t kReaderSets = 1u << 16;
 
+// Shared memory of `slots` blocks, kept by the host thread from run to run.
+std::byte* shared_memory(std::size_t slots) {
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  thread_local std::unique_ptr<void, Free> memory;
+  thread_local std::size_t held = 0;
+  if (slots > held) {
+    memory.reset(std::aligned_alloc(kSlotBytes, slots * kSlotBytes));
+    if (!memory) throw std::bad_alloc();
+    held = slots;
+  }
+  return static_cast<std::byte*>(memory.get());
+}
+
 int registers_at_entry(const LaunchShape& shape) {
   if (shape.registers != 0) return shape.registers;
   return std::min(255, kRegisterFile / shape.threads / 8 * 8);
 }
 
 void check_shape(const LaunchShape& shape) {
-  const auto refuse = [](const std::string& what) { throw std::invalid_argument("launch: " + what); };
+  const auto refuse = [](const std::string& what) {
+    throw std::invalid_argument("launch: " + what);
+  };
   if (shape.threads < kLanes || shape.threads > 1024 || shape.threads % kLanes != 0) {
     refuse("threads is " + std::to_string(shape.threads) + "; allowed: multiples of 32 up to 1024");
   }
@@ -34,7 +50,8 @@ void check_shape(const LaunchShape& shape) {
     refuse("cluster is " + std::to_string(shape.cluster) + "; allowed: 1 to 16");
   }
   if (shape.grid < 0 || shape.grid > 0xffff || shape.grid % shape.cluster != 0) {
-    refuse("grid is " + std::to_string(shape.grid) + "; allowed: multiples of the cluster up to 65535");
+    refuse("grid is " + std::to_string(shape.grid) +
+           "; allowed: multiples of the cluster up to 65535");
   }
 }
 
@@ -46,10 +63,6 @@ Engine::Engine(Device& device, const RunOptions& options)
       scheduler_(options.schedule, options.seed),
       reader_limit_(kReaderSets) {}
 
-Engine::~Engine() {
-  if (arena_ != nullptr) munmap(arena_, arena_bytes_);
-}
-
 Engine& Engine::current() { return *current_engine; }
 Engine* Engine::current_or_null() { return current_engine; }
 
@@ -58,19 +71,15 @@ RunResult Engine::run(const LaunchShape& shape, Body body) {
   shape_ = shape;
   body_ = std::move(body);
   if (shape.smem_bytes > kMaxSmemBytes) {
-    set_finding({FindingKind::Divergence,
-                 "shared memory of " + std::to_string(shape.smem_bytes) + " bytes; an SM has " +
-                     std::to_string(kMaxSmemBytes)});
+    set_finding({FindingKind::Divergence, "shared memory of " + std::to_string(shape.smem_bytes) +
+                                              " bytes; an SM has " +
+                                              std::to_string(kMaxSmemBytes)});
     return std::move(result_);
   }
   const int most = options_.resident_blocks == 0 ? shape.grid : options_.resident_blocks;
   const int resident = std::max(shape.cluster, most / shape.cluster * shape.cluster);
   slots_.assign(static_cast<std::size_t>(std::min(resident, std::max(shape.grid, 1))), nullptr);
-  arena_bytes_ = (slots_.size() + 1) * kSlotBytes;
-  void* memory = mmap(nullptr, arena_bytes_, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  arena_ = static_cast<std::byte*>(memory);
+  arena_ = shared_memory(slots_.size());
   copy_names_.resize(static_cast<std::size_t>(shape.grid));
   device_.launch_boundary();
 
@@ -80,6 +89,7 @@ RunResult Engine::run(const LaunchShape& shape, Body body) {
   } catch (const Stopped&) {
   }
   current_engine = outer;
+  for (const auto& cluster : clusters_) give_stacks_back(*cluster);
   clusters_.clear();
   if (exception_) std::rethrow_exception(exception_);
   for (auto& site : sync_sites_) {
@@ -93,7 +103,8 @@ RunResult Engine::run(const LaunchShape& shape, Body body) {
 
 void Engine::main_loop() {
   while (!aborting_) {
-    while (next_block_ < shape_.grid && std::count(slots_.begin(), slots_.end(), nullptr) >= shape_.cluster) {
+    while (next_block_ < shape_.grid &&
+           std::count(slots_.begin(), slots_.end(), nullptr) >= shape_.cluster) {
       start_cluster(next_block_);
       next_block_ += shape_.cluster;
     }
@@ -133,8 +144,7 @@ void Engine::start_block(Cluster& cluster, int index, int rank) {
   block->slot = static_cast<int>(slot - slots_.begin());
   block->rank = rank;
   block->cluster = &cluster;
-  const auto past = reinterpret_cast<std::uintptr_t>(arena_) % kSlotBytes;
-  block->smem = arena_ + (kSlotBytes - past) % kSlotBytes + kSlotBytes * static_cast<std::size_t>(block->slot);
+  block->smem = arena_ + kSlotBytes * static_cast<std::size_t>(block->slot);
   std::memset(block->smem, 0xff, shape_.smem_bytes);
   block->shadow = std::make_unique<Shadow>(shape_.smem_bytes, false, device_.readers());
   block->warpgroups.resize(static_cast<std::size_t>((shape_.threads + 127) / 128));
@@ -226,13 +236,19 @@ void Engine::retire_clusters() {
     if (cluster->live != 0) return false;
     for (auto& block : cluster->blocks) {
       slots_[static_cast<std::size_t>(block->slot)] = nullptr;
-      for (auto& warp : block->warps) {
-        scheduler_.remove(*warp);
-        for (auto& lane : warp->lanes) stacks_.give(lane.stack);
-      }
+      for (auto& warp : block->warps) scheduler_.remove(*warp);
     }
+    give_stacks_back(*cluster);
     return true;
   });
+}
+
+void Engine::give_stacks_back(const Cluster& cluster) {
+  for (const auto& block : cluster.blocks) {
+    for (const auto& warp : block->warps) {
+      for (const auto& lane : warp->lanes) stacks_.give(lane.stack);
+    }
+  }
 }
 
 Lane* Engine::choose(const Lane* yielding) {
@@ -254,20 +270,16 @@ void Engine::act(const AsyncRef& operation) {
   operation->steps[operation->done]();
   ++operation->done;
   if (operation->finished()) {
-    record(EventKind::Complete, operation->epoch.agent, operation->site, object(operation->what), -1,
-           operation->issue);
+    record(EventKind::Complete, operation->epoch.agent, operation->site, object(operation->what),
+           -1, operation->issue);
     scheduler_.retire(operation);
   }
   wake_all(operation->waiters);
   progress();
 }
 
-void Engine::launch_operation(AsyncRef operation) {
-  operation->issue = record(EventKind::Issue, operation->site, object(operation->what));
-  start_operation(std::move(operation));
-}
-
-void Engine::start_operation(AsyncRef operation) {
+void Engine::launch_operation(AsyncRef operation, const Agent& issuer) {
+  operation->issue = record(EventKind::Issue, issuer, operation->site, object(operation->what));
   scheduler_.issue(operation);
   if (!scheduler_.acts_at_issue()) return;
   while (!operation->finished()) act(operation);
@@ -347,11 +359,9 @@ void Engine::wake_all(std::vector<Lane*>& lanes) {
 }
 
 Block* Engine::block_of(const void* pointer) {
-  const auto past = reinterpret_cast<std::uintptr_t>(arena_) % kSlotBytes;
-  const std::byte* first = arena_ + (kSlotBytes - past) % kSlotBytes;
   const auto* at = static_cast<const std::byte*>(pointer);
-  if (at < first || at >= first + kSlotBytes * slots_.size()) return nullptr;
-  Block* block = slots_[static_cast<std::size_t>(at - first) / kSlotBytes];
+  if (at < arena_ || at >= arena_ + kSlotBytes * slots_.size()) return nullptr;
+  Block* block = slots_[static_cast<std::size_t>(at - arena_) / kSlotBytes];
   if (block == nullptr || at >= block->smem + shape_.smem_bytes) return nullptr;
   return block;
 }
@@ -363,12 +373,17 @@ std::uint32_t Engine::offset_in(const Block& block, const void* pointer) const {
 Block& Engine::peer(int rank, SiteId at) {
   Cluster& cluster = *self().block->cluster;
   if (rank < 0 || rank >= static_cast<int>(cluster.blocks.size())) {
-    fail({FindingKind::OutOfBounds, "rank " + std::to_string(rank) + " of a cluster of " +
-                                        std::to_string(cluster.blocks.size()), at});
+    fail({FindingKind::OutOfBounds,
+          "rank " + std::to_string(rank) + " of a cluster of " +
+              std::to_string(cluster.blocks.size()),
+          at});
   }
   Block& block = *cluster.blocks[static_cast<std::size_t>(rank)];
   if (block.live == 0) {
-    fail({FindingKind::CrossBlock, "shared memory of a block that has exited", at, {},
+    fail({FindingKind::CrossBlock,
+          "shared memory of a block that has exited",
+          at,
+          {},
           "block " + std::to_string(block.index)});
   }
   return block;

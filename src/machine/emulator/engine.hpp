@@ -39,7 +39,6 @@ struct Problem {
 class Engine {
  public:
   Engine(Device& device, const RunOptions& options);
-  ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -54,6 +53,7 @@ class Engine {
   Lane& self() { return *running_; }
   Device& device() { return device_; }
   const LaunchShape& shape() const { return shape_; }
+  std::uint64_t events() const { return static_cast<std::uint64_t>(events_); }
   bool aborting() const { return aborting_; }
 
   SiteId site(const CallSite& site);
@@ -65,18 +65,21 @@ class Engine {
   // A failed poll: gives way, and once nothing has changed since the last one, waits for a change.
   void poll(const WaitState& wait);
   // Something happened that a poll may see.
-  void progress() { ++progress_; wake_pollers(); }
+  void progress() {
+    ++progress_;
+    wake_pollers();
+  }
   void wake(Lane& lane) { scheduler_.wake(lane); }
   void wake_all(std::vector<Lane*>& lanes);
-  // Waits until `ready()`, which does not hold yet; `waiters` is where whoever makes it ready finds this lane.
+  // Waits until `ready()`, which does not hold yet; `waiters` is where whoever makes it ready finds
+  // this lane.
   template <class Ready>
   void wait_until(const WaitState& wait, std::vector<Lane*>* waiters, Ready ready);
   // True if the running lane has already asked this at this site and nothing has changed since.
   bool asks_again(const void* what, SiteId site);
 
   // Puts an operation in flight and lets it act at once if the schedule says so.
-  void launch_operation(AsyncRef operation);
-  void start_operation(AsyncRef operation);
+  void launch_operation(AsyncRef operation, const Agent& issuer);
   Epoch new_copy(Block& block, const std::string& what);
 
   Block* block_of(const void* smem_pointer);
@@ -104,8 +107,8 @@ class Engine {
 
   std::int64_t record(EventKind kind, Agent who, SiteId site, std::uint32_t object = 0,
                       std::int64_t phase = -1, std::int64_t cause = kNoEvent);
-  std::int64_t record(EventKind kind, SiteId site, std::uint32_t object = 0, std::int64_t phase = -1,
-                      std::int64_t cause = kNoEvent) {
+  std::int64_t record(EventKind kind, SiteId site, std::uint32_t object = 0,
+                      std::int64_t phase = -1, std::int64_t cause = kNoEvent) {
     return record(kind, running_->agent, site, object, phase, cause);
   }
   std::uint32_t object(const std::string& name);
@@ -119,6 +122,7 @@ class Engine {
   void start_block(Cluster& cluster, int index, int rank);
   void start_lane(Block& block, Warp& warp, int lane);
   void retire_clusters();
+  void give_stacks_back(const Cluster& cluster);
   void main_loop();
   // Leaves the running lane, which is parked or yields, for the next one.
   void reschedule(const Lane* yielding);
@@ -145,9 +149,8 @@ class Engine {
   SiteId mutant_site_ = kNoSite;
 
   Context main_;
-  StackPool stacks_;
-  std::byte* arena_ = nullptr;
-  std::size_t arena_bytes_ = 0;
+  StackPool& stacks_ = StackPool::of_this_thread();
+  std::byte* arena_ = nullptr;  // the blocks' shared memory, a slot a resident block
   std::vector<Block*> slots_;
   std::vector<std::unique_ptr<Cluster>> clusters_;  // resident
   int next_block_ = 0;

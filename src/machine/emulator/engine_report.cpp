@@ -31,8 +31,8 @@ FindingKind kind_of(const Conflict& conflict, const Access& access, bool global)
   if (conflict.verdict == Verdict::NoProxyFence) return FindingKind::ProxyFence;
   if (conflict.verdict == Verdict::WrittenTwice) return FindingKind::OutOfBounds;
   const bool other_block = conflict.earlier.epoch.agent.block != access.epoch.agent.block;
-  const bool mixed = (conflict.earlier.kind == AccessKind::Reduce) !=
-                     (access.kind == AccessKind::Reduce);
+  const bool mixed =
+      (conflict.earlier.kind == AccessKind::Reduce) != (access.kind == AccessKind::Reduce);
   if (global && (other_block || mixed)) return FindingKind::CrossBlock;
   const bool reads = access.kind == AccessKind::Read || access.kind == AccessKind::AtomicRead;
   return reads ? FindingKind::UnorderedRead : FindingKind::UnorderedOverwrite;
@@ -46,7 +46,8 @@ std::string text_of(const Conflict& conflict, const Access& access, const std::s
     case Verdict::Uninitialized:
       return now + " of " + where + ", which nobody has written";
     case Verdict::WrittenTwice:
-      return now + " of " + where + ", which this launch has written before: a store past the rows " +
+      return now + " of " + where +
+             ", which this launch has written before: a store past the rows " +
              "of its own sequence";
     case Verdict::NoProxyFence:
     case Verdict::Pedantic:
@@ -68,8 +69,8 @@ std::string Engine::describe(const Lane& lane) const {
 std::string Engine::describe(const Agent& agent, Time time) const {
   const std::string block = "block " + std::to_string(agent.block);
   if (agent.row < kWarpRows) {
-    std::string text = block + " warp " + std::to_string(agent.row) + " lane " +
-                       std::to_string(agent.lane);
+    std::string text =
+        block + " warp " + std::to_string(agent.row) + " lane " + std::to_string(agent.lane);
     for (const Block* candidate : slots_) {
       if (candidate == nullptr || candidate->index != agent.block) continue;
       const char* role = candidate->warps[agent.row]->lanes[agent.lane].role;
@@ -79,10 +80,10 @@ std::string Engine::describe(const Agent& agent, Time time) const {
   }
   if (agent.row < kWarpRows + kTensorRows) {
     return block + " tensor unit of warp " + std::to_string(agent.row - kWarpRows) +
-           ", MMA group " + std::to_string(time);
+           (time != 0 ? ", MMA group " + std::to_string(time) : std::string());
   }
-  const auto slot = static_cast<std::size_t>((agent.row - kWarpRows - kTensorRows) * kLanes) +
-                    agent.lane;
+  const auto slot =
+      static_cast<std::size_t>((agent.row - kWarpRows - kTensorRows) * kLanes) + agent.lane;
   const auto& name = copy_names_[agent.block][slot];
   const bool known = name.time == time || name.time + 1 == time;
   return block + ' ' + (known ? name.what : std::string("asynchronous copy"));
@@ -115,7 +116,10 @@ std::string Engine::describe(const Event& event) const {
   if (event.object != 0) text += ' ' + trace_.objects[event.object];
   if (event.phase >= 0) text += " phase " + std::to_string(event.phase);
   if (event.site != kNoSite) text += " at " + to_string(sites_[event.site]);
-  if (event.cause != kNoEvent) text += ", released by #" + std::to_string(event.cause);
+  if (event.cause != kNoEvent) {
+    const bool completes = event.kind == EventKind::Complete;
+    text += (completes ? ", issued by #" : ", released by #") + std::to_string(event.cause);
+  }
   return text;
 }
 
@@ -123,8 +127,8 @@ std::string Engine::describe(const Event& event) const {
 std::vector<std::string> Engine::last_events() const {
   std::vector<std::string> lines;
   const Event* after = nullptr;
-  for (std::int64_t n = events_ - 1; n >= 0 && n >= events_ - static_cast<std::int64_t>(kRecentEvents);
-       --n) {
+  for (std::int64_t n = events_ - 1;
+       n >= 0 && n >= events_ - static_cast<std::int64_t>(kRecentEvents); --n) {
     const Event& event = recent_[static_cast<std::size_t>(n) % kRecentEvents];
     const bool repeats = after != nullptr && after->kind == event.kind &&
                          after->site == event.site && after->object == event.object &&
@@ -206,8 +210,9 @@ void Engine::fail_conflict(const Conflict& conflict, const Access& access, const
 void Engine::note_pedantic(const Conflict& conflict, const Access& access,
                            const std::string& where) {
   if (result_.pedantic.size() == kReportedPedantic) return;
-  const std::string line = text_of(conflict, access, where) + "; " + to_string(sites_[access.site]) +
-                           " after " + to_string(sites_[conflict.earlier.site]);
+  const std::string line = text_of(conflict, access, where) + "; " +
+                           to_string(sites_[access.site]) + " after " +
+                           to_string(sites_[conflict.earlier.site]);
   const auto& known = result_.pedantic;
   if (std::find(known.begin(), known.end(), line) == known.end()) result_.pedantic.push_back(line);
 }

@@ -48,6 +48,11 @@ void announce_arrival([[maybe_unused]] void* fake_stack, [[maybe_unused]] Stack&
 
 }  // namespace
 
+StackPool& StackPool::of_this_thread() {
+  thread_local StackPool pool;
+  return pool;
+}
+
 Stack StackPool::take() {
   if (!free_.empty()) {
     const Stack stack = free_.back();
@@ -78,8 +83,8 @@ void Context::start(Stack stack, void (*entry)(void*), void* argument) {
   stack_ = stack;
   entry_ = entry;
   argument_ = argument;
-  state_ = boost::context::detail::make_fcontext(static_cast<std::byte*>(stack.bottom) + stack.bytes,
-                                                 stack.bytes, &Context::begin);
+  state_ = boost::context::detail::make_fcontext(
+      static_cast<std::byte*>(stack.bottom) + stack.bytes, stack.bytes, &Context::begin);
 }
 
 // The one word that a switch carries: who leaves, and who arrives.

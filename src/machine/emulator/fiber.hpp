@@ -15,7 +15,8 @@ struct Stack {
 // Reuses stacks; the page below each one is never accessible.
 class StackPool {
  public:
-  StackPool() = default;
+  // Mapping stacks costs more than a small run: each host thread keeps its own.
+  static StackPool& of_this_thread();
   ~StackPool();
   StackPool(const StackPool&) = delete;
   StackPool& operator=(const StackPool&) = delete;
@@ -24,6 +25,8 @@ class StackPool {
   void give(Stack stack) { free_.push_back(stack); }
 
  private:
+  StackPool() = default;
+
   std::vector<Stack> free_;
   std::vector<Stack> all_;
 };

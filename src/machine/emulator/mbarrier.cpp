@@ -9,6 +9,7 @@ namespace jfa::emulator {
 namespace {
 
 constexpr std::int64_t kMaxBytes = (1 << 20) - 1;
+constexpr std::int64_t kMutatedBytes = 16;
 constexpr int kMaxCount = (1 << 20) - 1;
 
 [[noreturn]] void refuse(Engine& engine, FindingKind kind, const std::string& what, SiteId site,
@@ -45,8 +46,8 @@ bool is_complete(Engine& engine, const Mbarrier& barrier, std::int64_t phase, Si
            site, barrier, phase);
   }
   refuse(engine, FindingKind::UnorderedRead,
-         "the wait is for a phase that has not begun; its parity says it is complete", site, barrier,
-         phase);
+         "the wait is for a phase that has not begun; its parity says it is complete", site,
+         barrier, phase);
 }
 
 void take(Engine& engine, const Mbarrier& barrier, std::int64_t phase, ScopeKind scope,
@@ -81,8 +82,8 @@ std::optional<Mutation> wait_site(Engine& engine, SiteId site, ScopeKind scope) 
 
 bool Mbarrier::complete_if_due(std::int64_t cause) {
   if (pending != 0 || bytes != 0) return false;
-  completed[static_cast<std::size_t>(phase & 1)] = {
-      phase, std::exchange(gathered, {}), std::exchange(gathered_remote, {}), cause};
+  completed[static_cast<std::size_t>(phase & 1)] = {phase, std::exchange(gathered, {}),
+                                                    std::exchange(gathered_remote, {}), cause};
   ++phase;
   pending = count;
   return true;
@@ -99,7 +100,8 @@ Mbarrier& barrier_in(Block& block, void* mine, bool async, SiteId site) {
   if (found == block.mbarriers.end()) {
     engine.fail({FindingKind::Uninitialized,
                  "a barrier at offset " + std::to_string(engine.offset_in(*own, mine)) +
-                     " that nobody has initialized", site});
+                     " that nobody has initialized",
+                 site});
   }
   Mbarrier& barrier = found->second;
   const bool mine_init = barrier.init.agent == lane.agent;
@@ -121,7 +123,8 @@ void mbarrier_init(void* where, int count, const Label& label, const CallSite& c
   Lane& lane = engine.self();
   access_shared(where, 8, AccessKind::Write, call);
   if (count < 1 || count > kMaxCount) {
-    engine.fail({FindingKind::Arrival, "an mbarrier for " + std::to_string(count) + " arrivals", site});
+    engine.fail(
+        {FindingKind::Arrival, "an mbarrier for " + std::to_string(count) + " arrivals", site});
   }
   Mbarrier& barrier = lane.block->mbarriers[engine.offset_in(*lane.block, where)];
   if (barrier.count != 0) {
@@ -149,24 +152,32 @@ void mbarrier_fence_init(const CallSite& call) {
   engine.record(EventKind::Fence, site);
 }
 
-void mbarrier_arrive(void* where, std::uint32_t expect_bytes, const CallSite& call) {
+void mbarrier_arrive(void* where, const CallSite& call) {
   Engine& engine = Engine::current();
   const SiteId site = engine.site(call);
-  std::optional<Mutation> mutation;
-  if (expect_bytes == 0) {
-    mutation = engine.sync_site(site, {Mutation::Drop, Mutation::Twice});
-  } else {
-    mutation = engine.sync_site(site, {Mutation::Drop, Mutation::Twice, Mutation::MoreBytes,
-                                       Mutation::LessBytes});
-  }
+  const auto mutation = engine.sync_site(site, {Mutation::Drop, Mutation::Twice});
   if (mutation == Mutation::Drop) return;
-  if (mutation == Mutation::MoreBytes) expect_bytes += 16;
-  if (mutation == Mutation::LessBytes) expect_bytes -= 16;
   engine.maybe_yield();
   Mbarrier& barrier = barrier_in(*engine.self().block, where, false, site);
-  barrier.bytes += expect_bytes;
+  arrive(engine, barrier, &barrier.gathered, site);
+  if (mutation == Mutation::Twice) arrive(engine, barrier, &barrier.gathered, site);
+}
+
+void mbarrier_arrive_expect(void* where, std::uint32_t bytes, const CallSite& call) {
+  Engine& engine = Engine::current();
+  const SiteId site = engine.site(call);
+  const auto mutation = engine.sync_site(
+      site, {Mutation::Drop, Mutation::Twice, Mutation::MoreBytes, Mutation::LessBytes});
+  if (mutation == Mutation::Drop) return;
+  std::int64_t expected = bytes;
+  if (mutation == Mutation::MoreBytes) expected += kMutatedBytes;
+  if (mutation == Mutation::LessBytes) expected -= kMutatedBytes;
+  engine.maybe_yield();
+  Mbarrier& barrier = barrier_in(*engine.self().block, where, false, site);
+  barrier.bytes += expected;
   if (barrier.bytes > kMaxBytes) {
-    refuse(engine, FindingKind::BarrierBytes, "more than 2^20 - 1 bytes are expected", site, barrier);
+    refuse(engine, FindingKind::BarrierBytes, "more than 2^20 - 1 bytes are expected", site,
+           barrier);
   }
   arrive(engine, barrier, &barrier.gathered, site);
   if (mutation == Mutation::Twice) arrive(engine, barrier, &barrier.gathered, site);
@@ -175,8 +186,7 @@ void mbarrier_arrive(void* where, std::uint32_t expect_bytes, const CallSite& ca
 void mbarrier_arrive_remote(void* mine, int rank, ScopeKind scope, const CallSite& call) {
   Engine& engine = Engine::current();
   const SiteId site = engine.site(call);
-  const auto mutation =
-      engine.sync_site(site, {Mutation::Drop, Mutation::Twice, Mutation::Weaken});
+  const auto mutation = engine.sync_site(site, {Mutation::Drop, Mutation::Twice, Mutation::Weaken});
   if (mutation == Mutation::Drop) return;
   engine.maybe_yield();
   Block& block = engine.peer(rank, site);

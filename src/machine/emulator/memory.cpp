@@ -17,7 +17,8 @@ void check(Engine& engine, Block& block, const void* pointer, std::size_t bytes,
   if (offset + bytes > engine.shape().smem_bytes) {
     engine.fail({FindingKind::OutOfBounds,
                  "shared memory at offset " + std::to_string(offset) + " of " +
-                     std::to_string(engine.shape().smem_bytes) + " bytes", site});
+                     std::to_string(engine.shape().smem_bytes) + " bytes",
+                 site});
   }
   const Access access{lane.now(), site, kind, false};
   const Viewpoint view = viewpoint(lane);
@@ -40,8 +41,8 @@ void access_shared(const void* pointer, std::size_t bytes, AccessKind kind, cons
   const SiteId site = engine.site(call);
   Block* block = engine.block_of(pointer);
   if (block != engine.self().block) {
-    engine.fail({FindingKind::OutOfBounds, "a shared-memory access outside the block's own memory",
-                 site});
+    engine.fail(
+        {FindingKind::OutOfBounds, "a shared-memory access outside the block's own memory", site});
   }
   check(engine, *block, pointer, bytes, kind, site);
 }
@@ -51,8 +52,8 @@ const void* remote_read(const void* mine, std::size_t bytes, int rank, const Cal
   const SiteId site = engine.site(call);
   Block* own = engine.block_of(mine);
   if (own != engine.self().block) {
-    engine.fail({FindingKind::OutOfBounds, "a remote read is given an address of another block",
-                 site});
+    engine.fail(
+        {FindingKind::OutOfBounds, "a remote read is given an address of another block", site});
   }
   Block& block = engine.peer(rank, site);
   const std::byte* theirs = block.smem + engine.offset_in(*own, mine);

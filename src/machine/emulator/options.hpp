@@ -12,16 +12,16 @@
 namespace jfa::emulator {
 
 enum class Schedule {
-  RoundRobin,    // warp after warp, copies in between
-  Random,        // any lane, any copy
-  Priority,      // PCT: priorities of warps, with a few changes
-  CopiesEarly,   // an asynchronous operation acts at its issue
-  CopiesLate,    // ... only when no thread can move
-  SlowLane,      // one lane moves only when nothing else can
-  SlowRole,      // ... one role
+  RoundRobin,   // warp after warp, copies in between
+  Random,       // any lane, any copy
+  Priority,     // PCT: priorities of warps, with a few changes
+  CopiesEarly,  // an asynchronous operation acts at its issue
+  CopiesLate,   // ... only when no thread can move
+  SlowLane,     // one lane moves only when nothing else can
+  SlowRole,     // ... one role
 };
 inline constexpr Schedule kSchedules[] = {
-    Schedule::RoundRobin, Schedule::Random,     Schedule::Priority, Schedule::CopiesEarly,
+    Schedule::RoundRobin, Schedule::Random,   Schedule::Priority, Schedule::CopiesEarly,
     Schedule::CopiesLate, Schedule::SlowLane, Schedule::SlowRole};
 const char* to_string(Schedule schedule);
 

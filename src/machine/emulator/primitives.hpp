@@ -41,7 +41,8 @@ struct Label {
 };
 void mbarrier_init(void* barrier, int count, const Label& label, const CallSite& call);
 void mbarrier_fence_init(const CallSite& call);
-void mbarrier_arrive(void* barrier, std::uint32_t expect_bytes, const CallSite& call);
+void mbarrier_arrive(void* barrier, const CallSite& call);
+void mbarrier_arrive_expect(void* barrier, std::uint32_t bytes, const CallSite& call);
 void mbarrier_arrive_remote(void* mine, int rank, ScopeKind scope, const CallSite& call);
 bool mbarrier_test(void* barrier, std::int64_t phase, ScopeKind scope, const CallSite& call);
 void mbarrier_wait(void* barrier, std::int64_t phase, ScopeKind scope, const CallSite& call);
@@ -67,8 +68,7 @@ void tensor_store(const TensorMap& map, std::span<const int> coordinates, const 
                   bool reduce, const CallSite& call);
 void bulk_load(void* to, const void* from, std::uint32_t bytes, void* barrier,
                const CallSite& call);
-void bulk_store(void* to, const void* from, std::uint32_t bytes, bool reduce,
-                const CallSite& call);
+void bulk_store(void* to, const void* from, std::uint32_t bytes, bool reduce, const CallSite& call);
 void bulk_send(void* mine_to, const void* from, std::uint32_t bytes, void* mine_barrier, int rank,
                const CallSite& call);
 void bulk_commit(const CallSite& call);
@@ -88,7 +88,7 @@ class FragmentState {
   // An MMA of the open group takes the registers.
   void issue(bool reads, Time group, const CallSite& call);
   // A wait names the fragment.
-  void settle(const CallSite& call);
+  void settle();
 
  private:
   void touch(const char* what, const CallSite& call);

@@ -34,7 +34,8 @@ const char* to_string(Schedule schedule) {
 }
 
 Scheduler::Scheduler(Schedule schedule, std::uint64_t seed)
-    : schedule_(schedule), random_(seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(schedule)) {
+    : schedule_(schedule),
+      random_(seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(schedule)) {
   patience_ = std::uint64_t{2} << 2 * draw(4);
   slow_warp_ = static_cast<int>(draw(kSlowWarps));
   slow_lane_ = static_cast<int>(draw(kLanes));

@@ -48,8 +48,8 @@ class Scheduler {
 
   Schedule schedule_;
   std::mt19937_64 random_;
-  std::uint64_t patience_;     // a lane gives way once in so many synchronizations
-  std::vector<Warp*> warps_;   // by number; null where free
+  std::uint64_t patience_;              // a lane gives way once in so many synchronizations
+  std::vector<Warp*> warps_;            // by number; null where free
   std::vector<std::int64_t> priority_;  // by warp number
   std::uint64_t steps_ = 0;
   std::vector<std::uint64_t> changes_;  // PCT: steps at which the running warp falls behind

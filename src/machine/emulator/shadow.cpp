@@ -230,7 +230,8 @@ std::optional<Conflict> Shadow::check(const Cell& cell, std::uint64_t offset, co
   const Access& access = step.access;
   const AccessKind wrote = cell.atomic ? AccessKind::AtomicWrite : AccessKind::Write;
   if (write_once_ && cell.writer.time != 0 && writes(access.kind)) {
-    return Conflict{Verdict::WrittenTwice, {cell.writer, cell.site, wrote, cell.async != 0}, offset};
+    return Conflict{
+        Verdict::WrittenTwice, {cell.writer, cell.site, wrote, cell.async != 0}, offset};
   }
   if (cell.writer.time != 0 && !commute(wrote, access.kind)) {
     const Verdict verdict = order(cell.writer, cell.async, access.async, step.views);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "machine/emulator/call_site.hpp"
@@ -105,7 +106,7 @@ class Shadow {
                                 std::span<const Viewpoint> views);
   // The first generic read that is ordered before `access`, an async write, but not through a proxy
   // fence: correct on today's hardware, and reported as pedantic.
-  const std::optional<Conflict>& pedantic() const { return pedantic_; }
+  std::optional<Conflict> take_pedantic() { return std::exchange(pedantic_, std::nullopt); }
 
   // Moves the sets of readers in use to `kept`, which takes the table's place.
   void move_readers(ReaderTable& kept);

@@ -58,8 +58,8 @@ struct Lane {
   bool exited = false;
 
   Knowledge known;
-  Time time = 1;    // of accesses from now on
-  Time fenced = 0;  // own accesses up to here are ordered in the async proxy
+  Time time = 1;             // of accesses from now on
+  Time fenced = 0;           // own accesses up to here are ordered in the async proxy
   Knowledge fence_released;  // at the last fence of GPU scope, for relaxed atomics after it
   Knowledge seen;            // gained by relaxed atomics, acquired by the next such fence
   const char* role = "";

@@ -30,20 +30,20 @@ struct Event {
   Agent who;
   EventKind kind = EventKind::Fence;
   SiteId site = kNoSite;
-  std::uint32_t object = 0;         // index into Trace::objects
+  std::uint32_t object = 0;  // index into Trace::objects
   std::int64_t phase = -1;
-  std::int64_t cause = kNoEvent;    // Pass: the event that released; Complete: the issue
+  std::int64_t cause = kNoEvent;  // Pass: the event that released; Complete: the issue
 };
 
 struct Trace {
   std::vector<Event> events;
-  std::vector<std::string> objects{""};     // names of barriers and copies
-  std::vector<CallSite> sites;              // by SiteId
+  std::vector<std::string> objects{""};  // names of barriers and copies
+  std::vector<CallSite> sites;           // by SiteId
   struct Lane {
     Agent agent;
     std::string role;
   };
-  std::vector<Lane> lanes;                  // the threads that took a role
+  std::vector<Lane> lanes;  // the threads that took a role
 };
 
 // The Chrome/Perfetto form: a track a warp and one its asynchronous operations, a slice a wait, an

@@ -61,8 +61,8 @@ MmaGroup& open_group(Warp& warp) {
 }
 
 bool same(const MmaIssue& a, const MmaIssue& b) {
-  return a.type == b.type && a.columns == b.columns && a.accumulate == b.accumulate &&
-         a.a == b.a && a.b == b.b;
+  return a.type == b.type && a.columns == b.columns && a.accumulate == b.accumulate && a.a == b.a &&
+         a.b == b.b;
 }
 
 void issue_warp(Engine& engine, Warp& warp, const Payloads& payloads) {
@@ -117,7 +117,8 @@ void start_front_group(Engine& engine, Block& block, std::size_t number, SiteId 
       start_front_group(engine, block, number, site);
     }
   });
-  engine.launch_operation(std::move(operation));
+  const Agent unit = operation->epoch.agent;
+  engine.launch_operation(std::move(operation), unit);
 }
 
 void commit_warp(Engine& engine, Warp& warp, const Payloads& payloads) {
@@ -133,8 +134,8 @@ void commit_warp(Engine& engine, Warp& warp, const Payloads& payloads) {
   }
   const Warpgroup& all = warpgroup_of(warp);
   if (&group != &all.open.front()) return;
-  start_front_group(engine, *warp.block,
-                    static_cast<std::size_t>(warp.index / kWarpsOfGroup), site);
+  start_front_group(engine, *warp.block, static_cast<std::size_t>(warp.index / kWarpsOfGroup),
+                    site);
 }
 
 void check_warpgroup(Engine& engine, SiteId site) {
@@ -205,7 +206,7 @@ void FragmentState::issue(bool reads, Time group, const CallSite& call) {
   group_ = group;
 }
 
-void FragmentState::settle(const CallSite&) {
+void FragmentState::settle() {
   if (in_flight_ && Engine::current().self().mma_settled >= group_) in_flight_ = false;
 }
 
@@ -224,8 +225,10 @@ void mma_issue(MmaIssue issue, FragmentState& accumulators, FragmentState* a_reg
   const SiteId site = engine.site(call);
   check_warpgroup(engine, site);
   if (issue.columns < 8 || issue.columns > kMmaMaxColumns || issue.columns % 8 != 0) {
-    engine.fail({FindingKind::Divergence, "an MMA of " + std::to_string(issue.columns) +
-                                              " columns; allowed: multiples of 8 up to 256", site});
+    engine.fail({FindingKind::Divergence,
+                 "an MMA of " + std::to_string(issue.columns) +
+                     " columns; allowed: multiples of 8 up to 256",
+                 site});
   }
   const Time group = engine.self().warp->mma_groups + 1;
   accumulators.issue(issue.accumulate, group, call);
