@@ -89,6 +89,14 @@ std::string limit(const std::string& what, std::uint64_t value, const std::strin
   return what + " is " + std::to_string(value) + "; allowed: " + allowed;
 }
 
+std::string indexed(const char* name, std::size_t index) {
+  std::string text = name;
+  text += '[';
+  text += std::to_string(index);
+  text += ']';
+  return text;
+}
+
 }  // namespace
 
 int bytes_of(ElementType type) {
@@ -121,16 +129,14 @@ std::string TensorMap::error() const {
   }
   if (reinterpret_cast<std::uintptr_t>(base) % 16 != 0) return "base is not a multiple of 16 bytes";
   for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
-    const std::string at = std::string("[") + std::to_string(d) + ']';
     if (dims[d] < 1 || dims[d] > std::uint64_t{1} << 32) {
-      return limit("dims" + at, dims[d], "1 to 2^32");
+      return limit(indexed("dims", d), dims[d], "1 to 2^32");
     }
-    if (box[d] < 1 || box[d] > 256) return limit("box" + at, box[d], "1 to 256");
+    if (box[d] < 1 || box[d] > 256) return limit(indexed("box", d), box[d], "1 to 256");
   }
   for (std::size_t d = 0; d + 1 < static_cast<std::size_t>(rank); ++d) {
     if (strides[d] % 16 != 0 || strides[d] >= std::uint64_t{1} << 40) {
-      return limit("strides[" + std::to_string(d) + "]", strides[d],
-                   "multiples of 16 bytes below 2^40");
+      return limit(indexed("strides", d), strides[d], "multiples of 16 bytes below 2^40");
     }
   }
   if (row_bytes() % 16 != 0) {
