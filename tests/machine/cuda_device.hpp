@@ -30,11 +30,12 @@ class CudaDevice {
 
   template <class T>
   T* poisoned(std::size_t count) {
-    void* buffer = nullptr;
-    check_cuda(cudaMalloc(&buffer, count * sizeof(T)), "cudaMalloc");
-    buffers_.push_back(buffer);
-    check_cuda(cudaMemset(buffer, 0xFF, count * sizeof(T)), "cudaMemset");
-    return static_cast<T*>(buffer);
+    return allocate<T>(count, 0xFF);
+  }
+
+  template <class T>
+  T* zeroed(std::size_t count) {
+    return allocate<T>(count, 0);
   }
 
   template <class T>
@@ -60,6 +61,15 @@ class CudaDevice {
   }
 
  private:
+  template <class T>
+  T* allocate(std::size_t count, int fill) {
+    void* buffer = nullptr;
+    check_cuda(cudaMalloc(&buffer, count * sizeof(T)), "cudaMalloc");
+    buffers_.push_back(buffer);
+    check_cuda(cudaMemset(buffer, fill, count * sizeof(T)), "cudaMemset");
+    return static_cast<T*>(buffer);
+  }
+
   std::vector<void*> buffers_;
 };
 

@@ -4,6 +4,7 @@
 //   Device::M                                      the machine
 //   T* upload(const std::vector<T>&)               a copy in device memory
 //   T* poisoned<T>(count)                          device memory, every byte 0xFF (NaN)
+//   T* zeroed<T>(count)                            device memory, every byte 0
 //   void launch<K>(blocks, params)                 runs a kernel and waits for it
 //   std::vector<T> download(const T*, count)
 #pragma once
@@ -153,7 +154,7 @@ void check_gemm(Device& device, int m, int n, int k, int blocks, Inputs inputs,
   const auto a = random_halves<bf16>(rows * depth, inputs, random);
   const auto b = random_halves<bf16>(cols * depth, inputs, random);
   Output* c = C.splits == 1 ? device.template poisoned<Output>(rows * cols)
-                            : device.upload(std::vector<Output>(rows * cols, Output{}));
+                            : device.template zeroed<Output>(rows * cols);
   device.template launch<Kernel>(
       blocks, Kernel::make_params(device.upload(a), device.upload(b), c, m, n, k));
   const auto got = device.download(c, rows * cols);
