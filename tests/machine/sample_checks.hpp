@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "batch/half.hpp"
+#include "kernels/samples/attention_tile.hpp"
 #include "kernels/samples/gemm.hpp"
 #include "kernels/samples/mma_probe.hpp"
 #include "kernels/samples/multicast_copy.hpp"
@@ -166,6 +167,48 @@ void check_gemm(Device& device, int m, int n, int k, int blocks, Inputs inputs,
       want.add(double{x[i / cols * depth + l]} * y[i % cols * depth + l]);
     }
     ASSERT_NO_FATAL_FAILURE(expect_dot(got[i], want, inputs, i));
+  }
+}
+
+template <AttentionTileConfig C, class Device>
+void check_attention_tile(Device& device, std::uint64_t seed) {
+  using Kernel = AttentionTile<typename Device::M, C>;
+  std::mt19937_64 random(seed);
+  constexpr std::size_t kRows = Kernel::kQueries;
+  constexpr std::size_t kKeys = C.keys;
+  constexpr std::size_t kDepth = C.depth;
+  const auto q = random_halves<bf16>(kRows * kDepth, Inputs::Spread, random);
+  const auto k = random_halves<bf16>(kKeys * kDepth, Inputs::Spread, random);
+  const auto v = random_halves<bf16>(kKeys * kDepth, Inputs::Spread, random);
+  const float scale = 0.25F;
+  bf16* out = device.template poisoned<bf16>(kRows * kDepth);
+  device.template launch<Kernel>(
+      1, Kernel::make_params(device.upload(q), device.upload(k), device.upload(v), out, scale));
+  const auto got = device.download(out, kRows * kDepth);
+  const auto x = values_of(q);
+  const auto y = values_of(k);
+  const auto z = values_of(v);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    std::vector<double> weights(kKeys);
+    double sum = 0;
+    for (std::size_t key = 0; key < kKeys; ++key) {
+      double score = 0;
+      for (std::size_t l = 0; l < kDepth; ++l) {
+        score += double{x[row * kDepth + l]} * y[key * kDepth + l];
+      }
+      weights[key] = std::exp(scale * score);
+      sum += weights[key];
+    }
+    for (std::size_t col = 0; col < kDepth; ++col) {
+      Dot want;
+      for (std::size_t key = 0; key < kKeys; ++key) {
+        want.add(weights[key] / sum * z[key * kDepth + col]);
+      }
+      // P is rounded to bf16 before it is summed up, the result after.
+      ASSERT_NEAR(value_of(got[row * kDepth + col]), want.sum,
+                  0.0042 * (std::abs(want.sum) + want.magnitude))
+          << "row " << row << ", column " << col;
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "emulated_device.hpp"
 #include "sample_checks.hpp"
+#include "word_checks.hpp"
 
 namespace jfa {
 inline namespace emulated {
@@ -57,6 +58,28 @@ TEST(SamplesEmulated, SplitKGemm) {
   for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t seed) {
     check_gemm<kConfig>(device, 130, 72, 200, 2, inputs_of(seed), seed);
   });
+}
+
+TEST(SamplesEmulated, AttentionTile) {
+  for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t seed) {
+    check_attention_tile<AttentionTileConfig{.keys = 64, .depth = 64}>(device, seed);
+  });
+}
+
+TEST(WordsEmulated, PingPong) {
+  for_each_schedule(4, [](EmulatedDevice& device, std::uint64_t) { check_ping_pong(device); });
+}
+TEST(WordsEmulated, BulkSwap) {
+  for_each_schedule(4, [](EmulatedDevice& device, std::uint64_t) { check_bulk_swap(device); });
+}
+TEST(WordsEmulated, GenericRing) {
+  for_each_schedule(4, [](EmulatedDevice& device, std::uint64_t) { check_generic_ring(device); });
+}
+TEST(WordsEmulated, Blocks) {
+  for_each_schedule(4, [](EmulatedDevice& device, std::uint64_t) { check_blocks(device, 5); });
+}
+TEST(WordsEmulated, Lanes) {
+  for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t) { check_lanes(device); });
 }
 
 template <MmaProbeConfig C>

@@ -4,6 +4,7 @@
 
 #include "cuda_device.hpp"
 #include "sample_checks.hpp"
+#include "word_checks.hpp"
 
 namespace jfa {
 inline namespace gpu {
@@ -63,6 +64,24 @@ void check_gemm_seeds() {
 TEST_F(SamplesOnGpu, Gemm) { check_gemm_seeds<GemmConfig{}>(); }
 TEST_F(SamplesOnGpu, WideGemm) { check_gemm_seeds<GemmConfig{.tile_n = 256, .stages = 3}>(); }
 TEST_F(SamplesOnGpu, SplitKGemm) { check_gemm_seeds<GemmConfig{.splits = 4}>(); }
+
+TEST_F(SamplesOnGpu, AttentionTile) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    CudaDevice device;
+    ASSERT_NO_FATAL_FAILURE(check_attention_tile<AttentionTileConfig{}>(device, seed));
+  }
+}
+
+TEST_F(SamplesOnGpu, Words) {
+  for (int i = 0; i < 10; ++i) {
+    CudaDevice device;
+    check_ping_pong(device);
+    check_bulk_swap(device);
+    check_generic_ring(device);
+    check_blocks(device, 1 + 10 * i);
+    check_lanes(device);
+  }
+}
 
 template <MmaProbeConfig C>
 void check_mma_seeds() {
