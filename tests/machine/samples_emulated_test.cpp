@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "emulated_device.hpp"
+#include "hundred_inputs.hpp"
 #include "sample_checks.hpp"
 #include "word_checks.hpp"
 
@@ -64,6 +65,11 @@ TEST(SamplesEmulated, AttentionTile) {
   for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t seed) {
     check_attention_tile<AttentionTileConfig{.keys = 64, .depth = 64}>(device, seed);
   });
+}
+
+TEST(SamplesEmulated, HundredInputs) {
+  check_hundred_inputs<EmulatedDevice>(
+      [](std::uint64_t seed) { return std::tuple(emulator::Schedule::Random, seed); });
 }
 
 TEST(WordsEmulated, PingPong) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cuda_device.hpp"
+#include "hundred_inputs.hpp"
 #include "sample_checks.hpp"
 #include "word_checks.hpp"
 
@@ -70,6 +71,10 @@ TEST_F(SamplesOnGpu, AttentionTile) {
     CudaDevice device;
     ASSERT_NO_FATAL_FAILURE(check_attention_tile<AttentionTileConfig{}>(device, seed));
   }
+}
+
+TEST_F(SamplesOnGpu, HundredInputs) {
+  check_hundred_inputs<CudaDevice>([](std::uint64_t) { return std::tuple<>(); });
 }
 
 TEST_F(SamplesOnGpu, Words) {

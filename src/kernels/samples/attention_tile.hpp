@@ -108,17 +108,22 @@ struct AttentionTile {
   template <class Rows>
   static JFA_DEVICE void store(const Params& p, const Rows& rows, Fragment<M, C.depth>& o,
                                int group) {
+    meet(group);  // the other warps' MMAs have read Q
     store_fragment(rows, o);
     M::template fence_proxy_async<Space::Shared>();  // O, written by threads, read by copies
-    if (group == 0) {
-      Meeting<M, "first rows", Ids, 128>::sync();
-    } else {
-      Meeting<M, "second rows", Ids, 128>::sync();
-    }
+    meet(group);
     if (M::warp_index() % 4 == 0 && M::elect()) {
       tma_store(p.out, {0, group * kGroupRows}, rows);
       M::bulk_commit();
       wait_stored<M>();
+    }
+  }
+
+  static JFA_DEVICE void meet(int group, Site site = Site::here()) {
+    if (group == 0) {
+      Meeting<M, "first rows", Ids, 128>::sync(site);
+    } else {
+      Meeting<M, "second rows", Ids, 128>::sync(site);
     }
   }
 

@@ -3,11 +3,13 @@
 // more than its budget spills, which the gate refuses too.
 //
 // budget: 4GemmI registers 168
+// budget: 13AttentionTileI registers 192
 // budget: 8RingCopyI registers 16
 // budget: 13MulticastCopyI registers 20
 // budget: 7SoftmaxI registers 88
 // budget: 8MmaProbeI registers 112
 #include "cuda/launch.hpp"
+#include "kernels/samples/attention_tile.hpp"
 #include "kernels/samples/gemm.hpp"
 #include "kernels/samples/mma_probe.hpp"
 #include "kernels/samples/multicast_copy.hpp"
@@ -21,6 +23,7 @@ void launch_all() {
   launch<Gemm<Hopper, GemmConfig{}>>(1, {}, nullptr);
   launch<Gemm<Hopper, GemmConfig{.tile_n = 256, .stages = 3}>>(1, {}, nullptr);
   launch<Gemm<Hopper, GemmConfig{.splits = 4}>>(1, {}, nullptr);
+  launch<AttentionTile<Hopper, AttentionTileConfig{}>>(1, {}, nullptr);
   launch<RingCopy<Hopper, RingCopyConfig{}>>(1, {}, nullptr);
   launch<MulticastCopy<Hopper, MulticastCopyConfig{}>>(2, {}, nullptr);
   launch<Softmax<Hopper, SoftmaxConfig{}>>(1, {}, nullptr);
