@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine/emulator/clock.hpp"
@@ -13,6 +14,16 @@
 namespace jfa::emulator {
 
 struct Lane;
+
+// Who has arrived in the phase in progress and in the one before. NOTE [arrival order]: an arrival
+// that is not ordered after the end of the phase before may, on other schedules, count in it.
+struct Arrivals {
+  ClockRef now;
+  ClockRef before;
+
+  void add(const Epoch& epoch) { raise(now, epoch); }
+  void finish_phase() { before = std::exchange(now, nullptr); }
+};
 
 // What an acquire gains: what is ordered before, in each proxy.
 struct Knowledge {
@@ -46,7 +57,8 @@ struct Mbarrier {
   std::int64_t bytes = 0;  // expected and not yet arrived; may be negative
   std::int64_t phase = 0;  // in progress
   Epoch init;
-  bool init_fenced = false;            // visible to the async proxy and the cluster
+  bool init_fenced = false;  // visible to the async proxy and the cluster
+  Arrivals arrivals;
   Knowledge gathered;                  // of the phase in progress
   Knowledge gathered_remote;           // from other blocks, at cluster scope
   std::array<Completed, 2> completed;  // by parity
@@ -56,12 +68,13 @@ struct Mbarrier {
 // A hardware named barrier (id 0 is the block's own).
 struct NamedBarrier {
   std::string name;
+  std::string before;  // its name in the generation before
   std::uint32_t object = 0;
   int threads = 0;  // of the generation in progress
   int arrived = 0;
   std::int64_t generation = 0;
+  Arrivals arrivals;
   Knowledge gathered;
-  std::int64_t cause = kNoEvent;
   std::vector<Lane*> waiters;
 };
 

@@ -162,6 +162,11 @@ bool Clock::covers(const Clock& other) const {
   return true;
 }
 
+bool covers(const ClockRef& clock, const ClockRef& other) {
+  if (!other || clock == other) return true;
+  return clock && clock->covers(*other);
+}
+
 void raise(ClockRef& clock, const Epoch& epoch) {
   if (knows(clock, epoch)) return;
   if (!clock) {

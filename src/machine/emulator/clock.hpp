@@ -75,6 +75,7 @@ class Clock : public boost::intrusive_ref_counter<Clock, boost::thread_unsafe_co
  private:
   friend void raise(ClockRef& clock, const Epoch& epoch);
   friend void join(ClockRef& clock, const ClockRef& other);
+  friend bool covers(const ClockRef& clock, const ClockRef& other);
 
   using BlockClockRef = boost::intrusive_ptr<BlockClock>;
   static BlockClock& own(BlockClockRef& blocks);
@@ -85,6 +86,8 @@ class Clock : public boost::intrusive_ref_counter<Clock, boost::thread_unsafe_co
   std::vector<std::pair<std::uint16_t, BlockClockRef>> blocks_;  // sorted by block
 };
 
+// Whether `clock` knows all that `other` does.
+bool covers(const ClockRef& clock, const ClockRef& other);
 inline bool knows(const ClockRef& clock, const Epoch& epoch) {
   return epoch.time == 0 || (clock && clock->knows(epoch));
 }

@@ -112,6 +112,13 @@ void publish(Lane& lane, Knowledge& into) {
   ++lane.time;
 }
 
+bool ordered_after(const Lane& lane, const ClockRef& events) {
+  if (covers(lane.known.generic, events)) return true;
+  ClockRef known = lane.known.generic;
+  raise(known, lane.now());
+  return covers(known, events);
+}
+
 void acquire(Lane& lane, const Knowledge& knowledge) { join(lane.known, knowledge); }
 
 Viewpoint viewpoint(const Lane& lane) {
@@ -213,6 +220,10 @@ void check_named(Engine& engine, NamedBarrier& barrier, int id, int threads, con
     refuse("named barrier of " + std::to_string(barrier.threads) + " threads is used with " +
            std::to_string(threads));
   }
+  if (!ordered_after(engine.self(), barrier.arrivals.before)) {
+    refuse("an arrival not ordered after the end of the generation before, of \"" + barrier.before +
+           "\": it may count in that one");
+  }
   auto& last = engine.self().named_generation[static_cast<std::size_t>(id)];
   if (last == barrier.generation + 1) refuse("the thread arrives twice in one generation");
   last = barrier.generation + 1;
@@ -228,6 +239,8 @@ Knowledge open_named(Engine& engine, NamedBarrier& barrier, std::int64_t cause) 
   }
   ++barrier.generation;
   barrier.arrived = 0;
+  barrier.arrivals.finish_phase();
+  barrier.before = barrier.name;
   engine.wake_all(barrier.waiters);
   engine.progress();
   return released;
@@ -249,6 +262,7 @@ void named_barrier(int id, int threads, const char* name, bool wait, const CallS
   check_named(engine, barrier, id, threads, name, site);
   const std::int64_t generation = barrier.generation;
   const auto arrival = engine.record(EventKind::Arrive, site, barrier.object, generation);
+  barrier.arrivals.add(lane.now());
   publish(lane, barrier.gathered);
   if (++barrier.arrived == barrier.threads) {
     const Knowledge released = open_named(engine, barrier, arrival);

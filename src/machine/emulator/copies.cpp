@@ -167,6 +167,12 @@ struct Arrival {
   std::int64_t phase;
 };
 
+void add_target(AsyncOperation& operation, const Arrival& target) {
+  operation.targets.push_back(target.block);
+  operation.barrier = target.barrier;
+  operation.phase = target.phase;
+}
+
 std::vector<Arrival> arrivals(const Issue& issue, void* barrier, std::uint32_t block_mask) {
   std::vector<Arrival> result;
   const auto add_block = [&](Block& block) {
@@ -211,7 +217,7 @@ void tensor_load(void* to, const TensorMap& map, std::span<const int> coordinate
   }
   const AsyncOperation* operation = issue.operation.get();
   for (const auto& target : targets) {
-    issue.operation->targets.push_back(target.block);
+    add_target(*issue.operation, target);
     issue.operation->steps.emplace_back([target, map, rows, offset, bytes, operation] {
       load_box(map, rows, target.block->smem, offset);
       complete_bytes(*target.block, *target.barrier, bytes, target.phase, *operation);
@@ -248,7 +254,7 @@ void bulk_load(void* to, const void* from, std::uint32_t bytes, void* barrier,
   touch_global(issue, from, bytes, AccessKind::Read);
   const Arrival target = arrivals(issue, barrier, 0).front();
   touch_shared(issue, *target.block, offset, bytes, AccessKind::Write);
-  issue.operation->targets.push_back(target.block);
+  add_target(*issue.operation, target);
   const AsyncOperation* operation = issue.operation.get();
   issue.operation->steps.emplace_back([target, from, offset, bytes, operation] {
     std::memcpy(target.block->smem + offset, from, bytes);
@@ -289,7 +295,7 @@ void bulk_send(void* mine_to, const void* from, std::uint32_t bytes, void* mine_
   Mbarrier& barrier = barrier_in(peer, mine_barrier, true, issue.site);
   touch_shared(issue, peer, offset, bytes, AccessKind::Write);
   const Arrival target{&peer, &barrier, barrier.phase};
-  issue.operation->targets.push_back(&peer);
+  add_target(*issue.operation, target);
   const AsyncOperation* operation = issue.operation.get();
   const std::byte* smem = issue.lane.block->smem;
   issue.operation->steps.emplace_back([target, smem, source, offset, bytes, operation] {

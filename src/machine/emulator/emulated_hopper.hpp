@@ -10,7 +10,8 @@
 #include "machine/emulator/primitives.hpp"
 #include "machine/types.hpp"
 
-namespace jfa::inline emulated {
+namespace jfa {
+inline namespace emulated {
 
 inline emulator::CallSite call_site(Site site, const char* word) {
   return {site.file, site.line, site.column, word};
@@ -320,11 +321,6 @@ struct EmulatedMemory {
     *pointer = value;
   }
   template <class T>
-  static T load_remote(const T* mine, int rank, Site site = Site::here()) {
-    return *static_cast<const T*>(
-        emulator::remote_read(mine, sizeof(T), rank, call_site(site, "load_remote")));
-  }
-  template <class T>
   static T load_global(const T* pointer, Site site = Site::here()) {
     emulator::access_global(pointer, sizeof(T), emulator::AccessKind::Read,
                             call_site(site, "load_global"));
@@ -414,4 +410,5 @@ emulator::RunResult launch(emulator::Device& device, const emulator::RunOptions&
                     [&](std::byte* smem) { K::run(params, *reinterpret_cast<Smem*>(smem)); });
 }
 
-}  // namespace jfa::inline emulated
+}  // namespace emulated
+}  // namespace jfa

@@ -203,6 +203,19 @@ void Engine::exit_lane() {
   Context::finish(lane.context, next != nullptr ? next->context : main_);
 }
 
+// The block's last thread exits while a copy into its memory is in flight.
+void Engine::refuse_flight(const AsyncRef& op) {
+  const bool early = op->barrier != nullptr && op->barrier->phase > op->phase;
+  Problem problem{early ? FindingKind::BarrierBytes : FindingKind::UnorderedOverwrite,
+                  "the block exits while a copy into its shared memory is in flight",
+                  op->site,
+                  {},
+                  op->what,
+                  op->site};
+  if (early) problem.what += ": its phase completed without it";
+  fail(std::move(problem));
+}
+
 void Engine::check_exit(Lane& lane) {
   const auto refuse = [&](const AsyncRef& op, const char* what) {
     fail({FindingKind::UnorderedOverwrite, what, op->site, {}, op->what, op->site});
@@ -218,9 +231,7 @@ void Engine::check_exit(Lane& lane) {
     refuse(lane.bulk_open.front(), "the thread exits with a bulk copy that it never committed");
   }
   if (lane.block->live == 1) {
-    if (const AsyncRef op = scheduler_.copy_into(*lane.block)) {
-      refuse(op, "the block exits while a copy into its shared memory is in flight");
-    }
+    if (const AsyncRef op = scheduler_.copy_into(*lane.block)) refuse_flight(op);
   }
   const Collective& collective = lane.warp->collective;
   if (collective.arrived != 0) {

@@ -118,6 +118,7 @@ class Engine {
   static void lane_main(void* lane);
   void exit_lane();
   void check_exit(Lane& lane);
+  [[noreturn]] void refuse_flight(const AsyncRef& operation);
   void start_cluster(int first_block);
   void start_block(Cluster& cluster, int index, int rank);
   void start_lane(Block& block, Warp& warp, int lane);

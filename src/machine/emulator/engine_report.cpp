@@ -123,21 +123,31 @@ std::string Engine::describe(const Event& event) const {
   return text;
 }
 
-// The last events, lanes of a warp that do the same one after another as one.
+// The last events; those of one warp at one place are one line, where its last lane stands.
 std::vector<std::string> Engine::last_events() const {
-  std::vector<std::string> lines;
-  const Event* after = nullptr;
-  for (std::int64_t n = events_ - 1;
-       n >= 0 && n >= events_ - static_cast<std::int64_t>(kRecentEvents); --n) {
+  const auto alike = [](const Event& a, const Event& b) {
+    return a.kind == b.kind && a.site == b.site && a.object == b.object && a.phase == b.phase &&
+           a.who.row == b.who.row && a.who.block == b.who.block;
+  };
+  std::vector<std::pair<const Event*, int>> groups;
+  const auto kept = static_cast<std::int64_t>(recent_.size());
+  for (std::int64_t n = events_ - 1; n >= events_ - kept; --n) {
     const Event& event = recent_[static_cast<std::size_t>(n) % kRecentEvents];
-    const bool repeats = after != nullptr && after->kind == event.kind &&
-                         after->site == event.site && after->object == event.object &&
-                         after->who.row == event.who.row && after->who.block == event.who.block;
-    if (!repeats) lines.push_back(describe(event));
-    after = &event;
-    if (lines.size() == kReportedEvents) break;
+    const auto known = std::find_if(groups.begin(), groups.end(),
+                                    [&](const auto& group) { return alike(*group.first, event); });
+    if (known != groups.end()) {
+      ++known->second;
+    } else if (groups.size() < kReportedEvents) {
+      groups.emplace_back(&event, 1);
+    } else {
+      break;
+    }
   }
-  std::reverse(lines.begin(), lines.end());
+  std::vector<std::string> lines;
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    lines.push_back(describe(*group->first));
+    if (group->second > 1) lines.back() += " (" + std::to_string(group->second) + " of its warp)";
+  }
   return lines;
 }
 
@@ -147,7 +157,8 @@ std::vector<std::string> Engine::waiting_lanes() const {
     if (block == nullptr) continue;
     for (const auto& warp : block->warps) {
       for (const auto& lane : warp->lanes) {
-        if (lane.exited || lane.wait.kind == WaitState::Kind::None) continue;
+        const bool runnable = (warp->runnable >> lane.agent.lane & 1) != 0;
+        if (lane.exited || runnable || lane.wait.kind == WaitState::Kind::None) continue;
         std::string line = "block " + std::to_string(block->index);
         if (*lane.role != '\0') line += std::string(" role \"") + lane.role + '"';
         line += " warp " + std::to_string(warp->index) + " waits for " + lane.wait.object;

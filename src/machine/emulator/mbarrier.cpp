@@ -29,6 +29,12 @@ void arrive(Engine& engine, Mbarrier& barrier, Knowledge* into, SiteId site) {
     refuse(engine, FindingKind::Arrival,
            "an arrival where none is missing: the phase waits for bytes only", site, barrier);
   }
+  if (!ordered_after(engine.self(), barrier.arrivals.before)) {
+    refuse(engine, FindingKind::Arrival,
+           "an arrival not ordered after the end of the phase before: it may count in that one",
+           site, barrier);
+  }
+  barrier.arrivals.add(engine.self().now());
   if (into != nullptr) publish(engine.self(), *into);
   --barrier.pending;
   const auto cause = engine.record(EventKind::Arrive, site, barrier.object, barrier.phase);
@@ -84,6 +90,7 @@ bool Mbarrier::complete_if_due(std::int64_t cause) {
   if (pending != 0 || bytes != 0) return false;
   completed[static_cast<std::size_t>(phase & 1)] = {phase, std::exchange(gathered, {}),
                                                     std::exchange(gathered_remote, {}), cause};
+  arrivals.finish_phase();
   ++phase;
   pending = count;
   return true;
@@ -242,6 +249,7 @@ void complete_bytes(Block& block, Mbarrier& barrier, std::uint32_t bytes, std::i
     problem.barrier = state_of(barrier, -1);
     engine.fail(std::move(problem));
   }
+  barrier.arrivals.add(operation.epoch);
   raise(barrier.gathered.generic, operation.epoch);
   raise(barrier.gathered.async, operation.epoch);
   finish_phase_if_due(engine, barrier, operation.issue);

@@ -10,24 +10,6 @@ bool only_reads(AccessKind kind) {
   return kind == AccessKind::Read || kind == AccessKind::AtomicRead;
 }
 
-void check(Engine& engine, Block& block, const void* pointer, std::size_t bytes, AccessKind kind,
-           SiteId site) {
-  Lane& lane = engine.self();
-  const std::uint32_t offset = engine.offset_in(block, pointer);
-  if (offset + bytes > engine.shape().smem_bytes) {
-    engine.fail({FindingKind::OutOfBounds,
-                 "shared memory at offset " + std::to_string(offset) + " of " +
-                     std::to_string(engine.shape().smem_bytes) + " bytes",
-                 site});
-  }
-  const Access access{lane.now(), site, kind, false};
-  const Viewpoint view = viewpoint(lane);
-  if (const auto conflict = block.shadow->touch(offset, bytes, access, {&view, 1})) {
-    engine.fail_conflict(*conflict, access,
-                         "shared memory at offset " + std::to_string(conflict->offset), false, {});
-  }
-}
-
 // Order through one address of global memory.
 Knowledge& order_at(Engine& engine, const void* pointer, ScopeKind scope) {
   auto& order = engine.global_order(pointer);
@@ -39,26 +21,24 @@ Knowledge& order_at(Engine& engine, const void* pointer, ScopeKind scope) {
 void access_shared(const void* pointer, std::size_t bytes, AccessKind kind, const CallSite& call) {
   Engine& engine = Engine::current();
   const SiteId site = engine.site(call);
-  Block* block = engine.block_of(pointer);
-  if (block != engine.self().block) {
+  Lane& lane = engine.self();
+  if (engine.block_of(pointer) != lane.block) {
     engine.fail(
         {FindingKind::OutOfBounds, "a shared-memory access outside the block's own memory", site});
   }
-  check(engine, *block, pointer, bytes, kind, site);
-}
-
-const void* remote_read(const void* mine, std::size_t bytes, int rank, const CallSite& call) {
-  Engine& engine = Engine::current();
-  const SiteId site = engine.site(call);
-  Block* own = engine.block_of(mine);
-  if (own != engine.self().block) {
-    engine.fail(
-        {FindingKind::OutOfBounds, "a remote read is given an address of another block", site});
+  const std::uint32_t offset = engine.offset_in(*lane.block, pointer);
+  if (offset + bytes > engine.shape().smem_bytes) {
+    engine.fail({FindingKind::OutOfBounds,
+                 "shared memory at offset " + std::to_string(offset) + " of " +
+                     std::to_string(engine.shape().smem_bytes) + " bytes",
+                 site});
   }
-  Block& block = engine.peer(rank, site);
-  const std::byte* theirs = block.smem + engine.offset_in(*own, mine);
-  check(engine, block, theirs, bytes, AccessKind::Read, site);
-  return theirs;
+  const Access access{lane.now(), site, kind, false};
+  const Viewpoint view = viewpoint(lane);
+  if (const auto conflict = lane.block->shadow->touch(offset, bytes, access, {&view, 1})) {
+    engine.fail_conflict(*conflict, access,
+                         "shared memory at offset " + std::to_string(conflict->offset), false, {});
+  }
 }
 
 void access_global(const void* pointer, std::size_t bytes, AccessKind kind, const CallSite& call) {

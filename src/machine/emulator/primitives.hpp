@@ -53,8 +53,6 @@ void fence_gpu(const CallSite& call);
 
 // --- ordinary memory ---
 void access_shared(const void* pointer, std::size_t bytes, AccessKind kind, const CallSite& call);
-// The same address in the memory of the cluster's block `rank`, checked for a read.
-const void* remote_read(const void* mine, std::size_t bytes, int rank, const CallSite& call);
 void access_global(const void* pointer, std::size_t bytes, AccessKind kind, const CallSite& call);
 // Before an acquire load and after a release store or an update of global memory.
 void acquire_global(const void* pointer, std::size_t bytes, ScopeKind scope, const CallSite& call);
@@ -120,6 +118,8 @@ void set_registers(int count, bool up, const CallSite& call);
 // --- shared by the primitives' own files ---
 void publish(Lane& lane, Knowledge& into);
 void acquire(Lane& lane, const Knowledge& knowledge);
+// Whether the lane's own past and what it knows include `events`.
+bool ordered_after(const Lane& lane, const ClockRef& events);
 Viewpoint viewpoint(const Lane& lane);
 Mbarrier& barrier_in(Block& block, void* mine, bool async, SiteId site);
 void complete_bytes(Block& block, Mbarrier& barrier, std::uint32_t bytes, std::int64_t phase,

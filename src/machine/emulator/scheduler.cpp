@@ -162,7 +162,9 @@ AsyncRef Scheduler::any_operation() {
 AsyncRef Scheduler::copy_into(const Block& block) const {
   for (const auto& operation : in_flight_) {
     const auto& targets = operation->targets;
-    if (std::find(targets.begin(), targets.end(), &block) != targets.end()) return operation;
+    for (std::size_t i = operation->done; i < targets.size(); ++i) {
+      if (targets[i] == &block) return operation;
+    }
   }
   return nullptr;
 }

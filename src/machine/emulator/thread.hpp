@@ -24,11 +24,13 @@ struct Warp;
 struct AsyncOperation {
   std::string what;
   Epoch epoch;  // of its accesses; a store writes global memory at the next time of its agent
-  std::vector<const Block*> targets;  // whose shared memory it writes
+  std::vector<const Block*> targets;  // whose shared memory each step writes
   std::vector<std::function<void()>> steps;
   std::size_t done = 0;
   std::int64_t issue = kNoEvent;
   SiteId site = kNoSite;
+  const Mbarrier* barrier = nullptr;  // a load's, with the phase it was issued in
+  std::int64_t phase = -1;
   bool read_waited = false;  // by the thread that issued it
   std::vector<Lane*> waiters;
 
