@@ -70,10 +70,12 @@ void check_input(std::uint64_t seed, Make make) {
   });
   make([&](auto& device) { check_softmax<SoftmaxConfig{}>(device, rows, blocks, seed); });
   make([&](auto& device) {
-    check_gemm<GemmConfig{}>(device, rows, cols, depth, blocks, inputs, seed);
+    check_gemm<GemmConfig{.tile_n = 128, .stages = 4}>(device, rows, cols, depth, blocks, inputs,
+                                                       seed);
   });
   make([&](auto& device) {
-    check_gemm<GemmConfig{.splits = 2}>(device, rows, cols, depth, blocks, inputs, seed);
+    check_gemm<GemmConfig{.tile_n = 128, .splits = 2}>(device, rows, cols, depth, blocks, inputs,
+                                                       seed);
   });
   make([&](auto& device) { check_attention_tile<AttentionTileConfig{}>(device, seed); });
 }

@@ -62,9 +62,9 @@ void check_gemm_seeds() {
   }
 }
 
-TEST_F(SamplesOnGpu, Gemm) { check_gemm_seeds<GemmConfig{}>(); }
-TEST_F(SamplesOnGpu, WideGemm) { check_gemm_seeds<GemmConfig{.tile_n = 256, .stages = 3}>(); }
-TEST_F(SamplesOnGpu, SplitKGemm) { check_gemm_seeds<GemmConfig{.splits = 4}>(); }
+TEST_F(SamplesOnGpu, Gemm) { check_gemm_seeds<GemmConfig{.tile_n = 128, .stages = 4}>(); }
+TEST_F(SamplesOnGpu, WideGemm) { check_gemm_seeds<GemmConfig{}>(); }
+TEST_F(SamplesOnGpu, SplitKGemm) { check_gemm_seeds<GemmConfig{.tile_n = 128, .splits = 4}>(); }
 
 TEST_F(SamplesOnGpu, AttentionTile) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {

@@ -29,9 +29,9 @@ inline namespace JFA_BACKEND {
 
 struct GemmConfig {
   int tile_m = 128;
-  int tile_n = 128;
+  int tile_n = 256;
   int tile_k = 64;
-  int stages = 4;
+  int stages = 3;
   int splits = 1;  // of k
   int band = 8;    // tiles of m that share columns of B in L2
 };

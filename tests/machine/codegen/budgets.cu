@@ -21,8 +21,8 @@ inline namespace gpu {
 
 void launch_all() {
   launch<Gemm<Hopper, GemmConfig{}>>(1, {}, nullptr);
-  launch<Gemm<Hopper, GemmConfig{.tile_n = 256, .stages = 3}>>(1, {}, nullptr);
-  launch<Gemm<Hopper, GemmConfig{.splits = 4}>>(1, {}, nullptr);
+  launch<Gemm<Hopper, GemmConfig{.tile_n = 128, .stages = 4}>>(1, {}, nullptr);
+  launch<Gemm<Hopper, GemmConfig{.tile_n = 128, .splits = 4}>>(1, {}, nullptr);
   launch<AttentionTile<Hopper, AttentionTileConfig{}>>(1, {}, nullptr);
   launch<RingCopy<Hopper, RingCopyConfig{}>>(1, {}, nullptr);
   launch<MulticastCopy<Hopper, MulticastCopyConfig{}>>(2, {}, nullptr);
