@@ -1,0 +1,294 @@
+#include "checks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "problem/problem.hpp"
+#include "reference/reference.hpp"
+
+namespace jfa::contract {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// Largest relative error of rounding to nearest, and largest absolute one below the normal range.
+struct Rounding {
+  double relative;
+  double subnormal;
+};
+
+Rounding rounding_of(DType dtype) {
+  if (dtype == DType::kBf16) return {0x1p-8, 0x1p-134};
+  if (dtype == DType::kF16) return {0x1p-11, 0x1p-25};
+  return {0x1p-24, 0x1p-150};
+}
+
+/// NOTE [error bounds]
+/// A result may differ from the oracle by
+///   - its own rounding to the tensors' type, a bound that each element must keep;
+///   - the noise of computing in fp32 (and, for engines that round P and dS, operand_rounding),
+///     relative to the norm of the sequence's result in one head. kNoise is for the norm of the
+///     error; one element may be off by kElementNoise times as much, relative to the root mean
+///     square: rows differ in size, as with a causal mask, where the first sees one key only;
+///   - for dq and dk, an absolute floor: dS = P (dP - delta) cancels, to exactly 0 where a query
+///     sees a single key, and leaves the noise of dP behind.
+constexpr double kNoise = 2e-6;
+constexpr double kElementNoise = 32;
+constexpr double kFp32 = 0x1p-24;
+
+struct Bounds {
+  Rounding rounding;
+  double noise = 0;  ///< relative to the norm
+  double floor = 0;  ///< of the error's norm
+};
+
+/// The rows of one sequence in one head.
+struct Block {
+  std::int64_t begin, length, head;
+};
+
+struct Norms {
+  double error = 0, expected = 0, rounding = 0, worst = 0;
+};
+
+/// Sums of squares over a block, and the largest excess of an element's error over its rounding.
+Norms norms_of(const Block& block, const ConstTensorView& actual,
+               const std::vector<double>& expected, const Rounding& rounding) {
+  Norms sums;
+  for (std::int64_t row = block.begin; row < block.begin + block.length; ++row) {
+    for (std::int64_t d = 0; d < actual.head_dim; ++d) {
+      const double x = reference::load(actual, row, block.head, d);
+      const auto i = (row * actual.heads + block.head) * actual.head_dim + d;
+      const double y = expected[static_cast<std::size_t>(i)];
+      const double rounded = rounding.relative * std::abs(y) + rounding.subnormal;
+      sums.error += (x - y) * (x - y);
+      sums.expected += y * y;
+      sums.rounding += rounded * rounded;
+      const double excess = std::abs(x - y) - rounded;
+      if (!(excess <= sums.worst)) sums.worst = excess;  // keeps NaN
+    }
+  }
+  return sums;
+}
+
+void expect_block(const char* name, const Block& block, const ConstTensorView& actual,
+                  const std::vector<double>& expected, const Bounds& bounds) {
+  if (block.length == 0) return;
+  const Norms sums = norms_of(block, actual, expected, bounds.rounding);
+  const double noise = bounds.noise * std::sqrt(sums.expected) + bounds.floor;
+  const auto elements = static_cast<double>(block.length * actual.head_dim);
+  EXPECT_LE(std::sqrt(sums.error), std::sqrt(sums.rounding) + noise)
+      << name << " of rows " << block.begin << " + " << block.length << ", head " << block.head
+      << ", norm " << std::sqrt(sums.expected);
+  EXPECT_LE(sums.worst, kElementNoise * noise / std::sqrt(elements))
+      << name << ", an element of rows " << block.begin << " + " << block.length << ", head "
+      << block.head << ", norm " << std::sqrt(sums.expected);
+}
+
+void expect_zero_unless(const std::vector<bool>& used, const char* name,
+                        const ConstTensorView& view) {
+  for (std::int64_t row = 0; row < view.rows; ++row) {
+    if (used[static_cast<std::size_t>(row)]) continue;
+    for (std::int64_t head = 0; head < view.heads; ++head) {
+      for (std::int64_t d = 0; d < view.head_dim; ++d) {
+        ASSERT_EQ(reference::load(view, row, head, d), 0)
+            << name << " of unused row " << row << ", head " << head << ", element " << d;
+      }
+    }
+  }
+}
+
+/// lse is held to fp32 noise of the scores, whose size it shares; -inf must be exact.
+void expect_lse(const Data& data, const LseView& actual, const std::vector<double>& expected) {
+  for (std::int64_t head = 0; head < actual.heads; ++head) {
+    for (std::int64_t row = 0; row < actual.rows; ++row) {
+      const double x = actual.data[head * actual.head_stride + row];
+      const double y = expected[static_cast<std::size_t>(head * actual.rows + row)];
+      if (y == -kInf) {
+        ASSERT_EQ(x, y) << "lse of head " << head << ", row " << row
+                        << ", in use: " << data.used_out()[static_cast<std::size_t>(row)];
+      } else {
+        ASSERT_NEAR(x, y, kNoise * (1 + std::abs(y))) << "lse of head " << head << ", row " << row;
+      }
+    }
+  }
+}
+
+class Comparison {
+ public:
+  Comparison(const Engine& engine, const Data& data) : data_(data) {
+    const Scenario& s = data.scenario();
+    throw_if_failed(check_inputs(data.inputs(), data.options(), {}, problem_));
+    throw_if_failed(check_host_indices(problem_));
+    bounds_.rounding = rounding_of(s.dtype);
+    bounds_.noise = kNoise + engine.operand_rounding(s.dtype);
+    expected_ = reference::forward(problem_);
+  }
+
+  void forward(const Forward& actual) const {
+    EXPECT_TRUE(actual.padding_intact());
+    expect_zero_unless(data_.used_out(), "out", actual.out);
+    expect_lse(data_, actual.lse, expected_.lse);
+    for_each_block([&](std::int64_t b, std::int64_t head) {
+      expect_block("out", out_block(b, head), actual.out, expected_.out, bounds_);
+    });
+  }
+
+  void backward(const Forward& given, const Trio& actual) const {
+    EXPECT_TRUE(actual.padding_intact());
+    const HostTensor dlse = dlse_given(given.out);
+    const ConstLseView dlse_view = dlse.lse_view();
+    const auto expected = reference::backward(problem_, data_.dout(), &dlse_view);
+    expect_zero_unless(data_.used_kv(), "dk", actual.k);
+    expect_zero_unless(data_.used_kv(), "dv", actual.v);
+    if (!problem_.broadcast_q) expect_zero_unless(data_.used_out(), "dq", actual.q);
+    expect_dq(actual.q, expected.dq);
+    for_each_block([&](std::int64_t b, std::int64_t head) {
+      if (head % problem_.group_size != 0) return;
+      const Block block = kv_block(b, head / problem_.group_size);
+      expect_block("dk", block, actual.k, expected.dk, with_floor(problem_.group_size, b));
+      expect_block("dv", block, actual.v, expected.dv, bounds_);
+    });
+  }
+
+ private:
+  template <typename Check>
+  void for_each_block(Check&& check) const {
+    for (std::int64_t b = 0; b < problem_.batch; ++b) {
+      for (std::int64_t head = 0; head < problem_.heads_q; ++head) check(b, head);
+    }
+  }
+
+  const Lengths& lengths(std::int64_t b) const {
+    return data_.scenario().sequences[static_cast<std::size_t>(b)];
+  }
+
+  Block out_block(std::int64_t b, std::int64_t head) const {
+    return {data_.begin(static_cast<std::size_t>(b)).q, lengths(b).rows.q, head};
+  }
+
+  Block kv_block(std::int64_t b, std::int64_t head) const {
+    return {data_.begin(static_cast<std::size_t>(b)).kv, lengths(b).rows.kv, head};
+  }
+
+  /// See NOTE [error bounds]: dP sums head_dim products of size about 1, each scaled and added, for
+  /// `terms` times the rows of a sequence, to head_dim elements.
+  Bounds with_floor(std::int64_t terms, std::int64_t b) const {
+    Bounds bounds = bounds_;
+    bounds.floor = 4 * kFp32 * std::abs(problem_.softmax_scale) *
+                   static_cast<double>(problem_.head_dim) *
+                   std::sqrt(static_cast<double>(terms * lengths(b).rows.q));
+    return bounds;
+  }
+
+  void expect_dq(const ConstTensorView& actual, const std::vector<double>& expected) const {
+    if (!problem_.broadcast_q) {
+      for_each_block([&](std::int64_t b, std::int64_t head) {
+        expect_block("dq", out_block(b, head), actual, expected, with_floor(1, b));
+      });
+      return;
+    }
+    for (std::int64_t head = 0; head < problem_.heads_q; ++head) {
+      const Block block{0, actual.rows, head};
+      expect_block("dq", block, actual, expected,
+                   problem_.batch > 0 ? with_floor(problem_.batch, 0) : bounds_);
+    }
+  }
+
+  /// Backward is given out as forward rounded it, so its delta is dout . out of that. The oracle
+  /// computes its own out; the difference reaches it as part of dlse, since dS = P (dP - delta +
+  /// dlse). What remains is the backward pass's own error.
+  HostTensor dlse_given(const ConstTensorView& out) const {
+    HostTensor dlse(DType::kF32, {problem_.heads_q, problem_.out_rows});
+    dlse.fill(0);
+    const std::optional<ConstLseView> flowing = data_.dlse();
+    for (std::int64_t row = 0; row < problem_.out_rows; ++row) {
+      if (!data_.used_out()[static_cast<std::size_t>(row)]) continue;
+      for (std::int64_t head = 0; head < problem_.heads_q; ++head) {
+        double sum = flowing ? flowing->data[head * flowing->head_stride + row] : 0;
+        for (std::int64_t d = 0; d < problem_.head_dim; ++d) {
+          const auto i = (row * problem_.heads_q + head) * problem_.head_dim + d;
+          sum += reference::load(data_.dout(), row, head, d) *
+                 (expected_.out[static_cast<std::size_t>(i)] - reference::load(out, row, head, d));
+        }
+        dlse.set(head * problem_.out_rows + row, sum);
+      }
+    }
+    return dlse;
+  }
+
+  const Data& data_;
+  Problem problem_;
+  Bounds bounds_;
+  reference::ForwardResult expected_;
+};
+
+}  // namespace
+
+Forward::Forward(const Data& data)
+    : out_memory(data.scenario().layout,
+                 {data.scenario().dtype,
+                  data.out_rows(),
+                  {data.scenario().heads_q()},
+                  data.scenario().head_dim},
+                 data.scenario().padding),
+      lse_memory(DType::kF32, {data.scenario().heads_q() * (data.out_rows() + 1)}),
+      out(out_memory.views()[0]),
+      lse{reinterpret_cast<float*>(lse_memory.data()), data.scenario().heads_q(), data.out_rows(),
+          data.out_rows() + 1} {
+  std::memset(lse_memory.data(), 0xFF, lse_memory.bytes());
+}
+
+std::string Forward::bytes() const {
+  return out_memory.bytes() +
+         std::string(reinterpret_cast<const char*>(lse_memory.data()), lse_memory.bytes());
+}
+
+bool Forward::padding_intact() const {
+  for (std::int64_t head = 0; head < lse.heads; ++head) {
+    if (!std::isnan(lse.data[head * lse.head_stride + lse.rows])) return false;
+  }
+  return out_memory.padding_intact();
+}
+
+void Forward::forget_unused_rows(const Data& data) {
+  for (std::int64_t row = 0; row < lse.rows; ++row) {
+    if (data.used_out()[static_cast<std::size_t>(row)]) continue;
+    fill_row(out, row, std::nan(""));
+    for (std::int64_t head = 0; head < lse.heads; ++head) {
+      lse.data[head * lse.head_stride + row] = std::nanf("");
+    }
+  }
+}
+
+Forward run_forward(const Engine& engine, const Data& data, const Way& way) {
+  Forward forward(data);
+  engine.forward(data.inputs(), data.options(), {forward.out, forward.lse}, way);
+  return forward;
+}
+
+Trio run_backward(const Engine& engine, const Data& data, const Forward& forward, const Way& way) {
+  const Scenario& s = data.scenario();
+  Trio gradients(s.layout, s.dtype, data.rows(), {s.heads_q(), s.heads_kv}, s.head_dim, s.padding);
+  const BackwardInputs given{data.dout(), forward.out, forward.lse, data.dlse()};
+  engine.backward(data.inputs(), data.options(), given, {gradients.q, gradients.k, gradients.v},
+                  way);
+  return gradients;
+}
+
+void expect_contract(const Engine& engine, const Data& data, const Way& way) {
+  const std::string inputs_before = data.bytes();
+  Forward forward = run_forward(engine, data, way);
+  const Comparison comparison(engine, data);
+  comparison.forward(forward);
+  forward.forget_unused_rows(data);
+  const Trio gradients = run_backward(engine, data, forward, way);
+  comparison.backward(forward, gradients);
+  EXPECT_TRUE(data.bytes() == inputs_before) << "inputs were written to";
+}
+
+}  // namespace jfa::contract

@@ -1,0 +1,63 @@
+// What the contract suite asks of an engine. Every engine is held to the same tests: it is enough
+// to implement this interface and to add it to engines().
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "jfa/attention.hpp"
+
+namespace jfa::contract {
+
+/// What an engine takes.
+struct Limits {
+  bool fp32 = true;
+  std::int64_t head_dim_multiple = 1;
+  std::int64_t stride_multiple =
+      1;  ///< of strides and of the distance of tensors in one allocation
+};
+
+/// One way to make a call. All ways of an engine give bitwise equal results.
+struct Way {
+  std::string name;
+  int threads = 0;
+  bool workspace = false;  ///< supplied by the caller, holding NaN; otherwise null
+  bool plan = false;       ///< made before the call
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual std::string name() const = 0;
+  virtual Limits limits() const = 0;
+
+  /// Error that rounding P and dS to the tensors' type adds to a result, relative to the result's
+  /// root mean square; 0 for an engine that keeps them in fp32.
+  virtual double operand_rounding(DType dtype) const = 0;
+
+  virtual std::vector<Way> ways() const = 0;
+
+  /// Everything lies in host memory. Outputs hold NaN.
+  virtual void forward(const Inputs& inputs, const Options& options, const ForwardOutputs& outputs,
+                       const Way& way) const = 0;
+  virtual void backward(const Inputs& inputs, const Options& options, const BackwardInputs& given,
+                        const BackwardOutputs& outputs, const Way& way) const = 0;
+};
+
+/// Every engine of this build.
+const std::vector<const Engine*>& engines();
+
+/// Names the tests of a suite over engines().
+inline std::string engine_name(const testing::TestParamInfo<const Engine*>& info) {
+  return info.param->name();
+}
+
+/// What a failing test prints in place of the engine's address.
+inline void PrintTo(const Engine* engine, std::ostream* os) { *os << engine->name(); }
+
+}  // namespace jfa::contract

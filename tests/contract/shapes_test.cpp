@@ -1,0 +1,128 @@
+// Shapes that random draws rarely meet: nothing at all, very long, very many.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checks.hpp"
+#include "engine.hpp"
+#include "sanitizer.hpp"
+#include "scenario.hpp"
+
+namespace jfa::contract {
+namespace {
+
+class Shapes : public testing::TestWithParam<const Engine*> {
+ protected:
+  static void check(const Scenario& scenario) {
+    for (const Way& way : GetParam()->ways()) {
+      SCOPED_TRACE(scenario.describe() + "; " + way.name);
+      expect_contract(*GetParam(), Data(scenario), way);
+    }
+  }
+
+  static Scenario of(std::vector<Lengths> sequences) {
+    Scenario scenario;
+    scenario.dtype = DType::kBf16;
+    scenario.heads_kv = 2;
+    scenario.group_size = 2;
+    scenario.dlse = true;
+    scenario.sequences = std::move(sequences);
+    return scenario;
+  }
+};
+
+TEST_P(Shapes, NoSequences) {
+  Scenario scenario = of({});
+  check(scenario);
+  scenario.slack = {3, 70};
+  check(scenario);
+  scenario.blocks = BlockLists{};
+  check(scenario);
+}
+
+TEST_P(Shapes, OnlyEmptySequences) {
+  Scenario scenario = of({{}, {}, {}});
+  check(scenario);
+  scenario.causal = true;
+  check(scenario);
+  scenario.sequences[1].gap = {5, 70};
+  check(scenario);
+}
+
+TEST_P(Shapes, OneSideEmpty) {
+  for (const bool causal : {false, true}) {
+    Scenario scenario = of({{{65, 0}, {}}, {{1, 0}, {2, 0}}});
+    scenario.causal = causal;
+    check(scenario);
+    scenario.sequences = {{{0, 65}, {}}, {{0, 1}, {0, 2}}};
+    check(scenario);
+    scenario.sequences = {{{65, 0}, {}}, {{0, 65}, {}}, {{3, 4}, {}}, {{7, 0}, {}}};
+    check(scenario);
+  }
+}
+
+TEST_P(Shapes, BroadcastQueriesWithLittleElse) {
+  Scenario scenario = of({});
+  scenario.broadcast_q = true;
+  scenario.q_length = 70;
+  check(scenario);
+  scenario.sequences = {{{70, 0}, {}}, {{70, 0}, {}}};
+  check(scenario);
+  scenario.sequences[1].rows.kv = 1;
+  check(scenario);
+  scenario.q_length = 0;
+  for (Lengths& l : scenario.sequences) l.rows = {0, 5};
+  check(scenario);
+}
+
+TEST_P(Shapes, EveryLengthAroundATile) {
+  for (const bool causal : {false, true}) {
+    Scenario scenario = of({});
+    scenario.heads_kv = scenario.group_size = 1;
+    scenario.causal = causal;
+    for (const std::int64_t q : {1, 15, 16, 17, 63, 64, 65, 127, 128, 129}) {
+      scenario.sequences.push_back({{q, 130 - q}, {}});
+      scenario.sequences.push_back({{q, q}, {}});
+    }
+    check(scenario);
+  }
+}
+
+TEST_P(Shapes, ManyShortSequences) {
+  Scenario scenario = of({});
+  scenario.head_dim = 8;
+  Draw draw(3);
+  for (int b = 0; b < (kSanitized ? 300 : 3000); ++b) {
+    scenario.sequences.push_back({{draw.below(4), draw.below(5)}, {draw.below(2), draw.below(2)}});
+  }
+  check(scenario);
+  scenario.broadcast_q = true;
+  scenario.q_length = 3;
+  for (Lengths& l : scenario.sequences) {
+    l.rows.q = 3;
+    l.gap.q = 0;
+  }
+  check(scenario);
+}
+
+TEST_P(Shapes, LongKeysAndLongQueries) {
+  if (kSanitized) GTEST_SKIP() << "long";
+  Scenario scenario = of({{{33, 6000}, {}}, {{3000, 7}, {}}, {{1, 20000}, {}}});
+  scenario.heads_kv = 1;
+  check(scenario);
+  scenario.causal = true;
+  check(scenario);
+  scenario.causal = false;
+  scenario.window = {300, 10};
+  scenario.sequences = {{{5000, 5000}, {}}};
+  scenario.group_size = 1;
+  scenario.head_dim = 16;
+  check(scenario);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, Shapes, testing::ValuesIn(engines()), engine_name);
+
+}  // namespace
+}  // namespace jfa::contract
