@@ -243,13 +243,13 @@ Status check_options(const Options& options, Problem& problem) {
       options.softmax_scale.value_or(1.0 / std::sqrt(static_cast<double>(problem.head_dim)));
   // Engines compute in fp32, so a value only fp64 can hold would become infinite there, and the
   // inverse of a subnormal softcap would too.
-  constexpr double kMaxFloat = std::numeric_limits<float>::max();
-  constexpr double kMinNormal = std::numeric_limits<float>::min();
-  if (!(std::abs(problem.softmax_scale) <= kMaxFloat)) {
+  constexpr double max_float = std::numeric_limits<float>::max();
+  constexpr double min_normal = std::numeric_limits<float>::min();
+  if (!(std::abs(problem.softmax_scale) <= max_float)) {
     return refuse("softmax_scale", number(problem.softmax_scale), "finite in fp32");
   }
   const double cap = options.softcap;
-  if (!(cap == 0 || (cap >= kMinNormal && cap <= kMaxFloat))) {
+  if (!(cap == 0 || (cap >= min_normal && cap <= max_float))) {
     return refuse("softcap", number(cap), "0 (off) or a positive number, normal in fp32");
   }
   problem.softcap = options.softcap;
@@ -313,9 +313,9 @@ Footprint footprint(const IndexView& view) noexcept {
 }
 
 Footprint workspace_of(const Execution& execution) noexcept {
-  constexpr auto kMaxBytes = static_cast<std::size_t>(kMaxElements);
+  constexpr auto max_bytes = static_cast<std::size_t>(kMaxElements);
   return footprint(execution.workspace,
-                   static_cast<std::int64_t>(std::min(execution.workspace_bytes, kMaxBytes)));
+                   static_cast<std::int64_t>(std::min(execution.workspace_bytes, max_bytes)));
 }
 
 /// What every call reads.

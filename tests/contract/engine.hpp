@@ -58,6 +58,7 @@ inline std::string engine_name(const testing::TestParamInfo<const Engine*>& info
 }
 
 /// What a failing test prints in place of the engine's address.
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 inline void PrintTo(const Engine* engine, std::ostream* os) { *os << engine->name(); }
 
 }  // namespace jfa::contract

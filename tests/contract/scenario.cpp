@@ -34,7 +34,7 @@ void draw_sequences(Draw& draw, double budget, Scenario& s) {
   if (s.broadcast_q) s.q_length = draw.of<std::int64_t>({0, 1, 16, 63, 64, 65, 130});
   const bool self_attention = !s.broadcast_q && draw.chance(40);
   const bool gaps = draw.chance(40);
-  const std::int64_t count = draw.of<std::int64_t>({0, 1, 2, 3, 4, 5, 6, 8, 12});
+  const auto count = draw.of<std::int64_t>({0, 1, 2, 3, 4, 5, 6, 8, 12});
   double cost = 0;
   for (std::int64_t b = 0; b < count; ++b) {
     const Lengths lengths = draw_sequence(draw, s, self_attention, gaps);

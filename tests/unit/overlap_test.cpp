@@ -11,16 +11,19 @@
 namespace jfa {
 namespace {
 
-/// Times each byte of memory is touched by a view whose data pointer is a byte offset.
+/// Where the views of these tests lie.
+const std::vector<std::byte> kMemory(4096);
+
+/// Times each byte of memory is touched by a view.
 std::vector<int> touched(const ConstTensorView& view) {
-  std::vector<int> bytes(4096);
+  std::vector<int> bytes(kMemory.size());
+  const std::int64_t begin = static_cast<const std::byte*>(view.data) - kMemory.data();
   const std::int64_t size = element_size(view.dtype);
   for (std::int64_t r = 0; r < view.rows; ++r) {
     for (std::int64_t h = 0; h < view.heads; ++h) {
       const std::int64_t first = (r * view.row_stride + h * view.head_stride) * size;
       for (std::int64_t i = 0; i < view.head_dim * size; ++i) {
-        ++bytes.at(reinterpret_cast<std::uintptr_t>(view.data) +
-                   static_cast<std::size_t>(first + i));
+        ++bytes.at(static_cast<std::size_t>(begin + first + i));
       }
     }
   }
@@ -36,8 +39,7 @@ bool shares_bytes(const std::vector<int>& a, const std::vector<int>& b) {
 
 ConstTensorView at(std::int64_t element, std::int64_t rows, std::int64_t heads,
                    std::int64_t head_dim, std::int64_t row_stride, std::int64_t head_stride) {
-  const auto address = static_cast<std::uintptr_t>(64 + 2 * element);
-  return {reinterpret_cast<const void*>(address),
+  return {&kMemory[static_cast<std::size_t>(2 * element)],
           DType::kBf16,
           rows,
           heads,

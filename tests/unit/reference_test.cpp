@@ -510,13 +510,13 @@ struct Loss {
 
 /// Fourth-order central difference of f by x's element i.
 double derivative(HostTensor& x, std::int64_t i, const std::function<double()>& f) {
-  constexpr double kStep = 0x1p-8;
+  constexpr double step = 0x1p-8;
   const double middle = x.at(i);
   const auto at = [&](double steps) {
-    x.set(i, middle + steps * kStep);
+    x.set(i, middle + steps * step);
     return f();
   };
-  const double slope = (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * kStep);
+  const double slope = (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step);
   x.set(i, middle);
   return slope;
 }

@@ -25,6 +25,7 @@ struct Refusal {
   ErrorCode code = ErrorCode::kInvalidArgument;
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 void PrintTo(const Refusal& refusal, std::ostream* os) { *os << refusal.name; }
 
 void expect_refused(const Refusal& refusal, void (Call::*run)() const) {
