@@ -31,14 +31,19 @@ Rounding rounding_of(DType dtype) {
 /// A result may differ from the oracle by
 ///   - its own rounding to the tensors' type, a bound that each element must keep;
 ///   - the noise of computing in fp32 (and, for engines that round P and dS, operand_rounding),
-///     relative to the norm of the sequence's result in one head. kNoise is for the norm of the
-///     error; one element may be off by kElementNoise times as much, relative to the root mean
-///     square: rows differ in size, as with a causal mask, where the first sees one key only;
-///   - for dq and dk, an absolute floor: dS = P (dP - delta) cancels, to exactly 0 where a query
-///     sees a single key, and leaves the noise of dP behind.
+///     relative to the norm of the sequence's result in one head;
+///   - a floor, since sums cancel, dS = P (dP - delta) even to exactly 0 where a query sees a
+///   single
+///     key, and leave behind the noise of their terms: kFp32 times the norm that they would have if
+///     each query saw one key, with q, k, v and dout standard normal.
+/// kNoise and the floor are for the norm of the error. One element may be off by kElementNoise
+/// times its share of that, since rows differ in size: with a causal mask the first sees one key
+/// only.
 constexpr double kNoise = 2e-6;
 constexpr double kElementNoise = 32;
 constexpr double kFp32 = 0x1p-24;
+constexpr double kSumFloor = 4;        ///< out and dv
+constexpr double kGradientFloor = 16;  ///< dq and dk, behind two sums of head_dim products
 
 struct Bounds {
   Rounding rounding;
@@ -134,7 +139,7 @@ class Comparison {
     expect_zero_unless(data_.used_out(), "out", actual.out);
     expect_lse(data_, actual.lse, expected_.lse);
     for_each_block([&](std::int64_t b, std::int64_t head) {
-      expect_block("out", out_block(b, head), actual.out, expected_.out, bounds_);
+      expect_block("out", out_block(b, head), actual.out, expected_.out, sum_bounds(1, b));
     });
   }
 
@@ -150,8 +155,8 @@ class Comparison {
     for_each_block([&](std::int64_t b, std::int64_t head) {
       if (head % problem_.group_size != 0) return;
       const Block block = kv_block(b, head / problem_.group_size);
-      expect_block("dk", block, actual.k, expected.dk, with_floor(problem_.group_size, b));
-      expect_block("dv", block, actual.v, expected.dv, bounds_);
+      expect_block("dk", block, actual.k, expected.dk, gradient_bounds(problem_.group_size, b));
+      expect_block("dv", block, actual.v, expected.dv, sum_bounds(problem_.group_size, b));
     });
   }
 
@@ -175,27 +180,34 @@ class Comparison {
     return {data_.begin(static_cast<std::size_t>(b)).kv, lengths(b).rows.kv, head};
   }
 
-  /// See NOTE [error bounds]: dP sums head_dim products of size about 1, each scaled and added, for
-  /// `terms` times the rows of a sequence, to head_dim elements.
-  Bounds with_floor(std::int64_t terms, std::int64_t b) const {
+  /// With the floor of a result to which the sequence's queries add `terms` times each.
+  Bounds with_floor(double factor, double size, std::int64_t terms, std::int64_t b) const {
     Bounds bounds = bounds_;
-    bounds.floor = 4 * kFp32 * std::abs(problem_.softmax_scale) *
-                   static_cast<double>(problem_.head_dim) *
-                   std::sqrt(static_cast<double>(terms * lengths(b).rows.q));
+    bounds.floor =
+        factor * kFp32 * size * std::sqrt(static_cast<double>(terms * lengths(b).rows.q));
     return bounds;
+  }
+
+  Bounds sum_bounds(std::int64_t terms, std::int64_t b) const {
+    return with_floor(kSumFloor, std::sqrt(static_cast<double>(problem_.head_dim)), terms, b);
+  }
+
+  Bounds gradient_bounds(std::int64_t terms, std::int64_t b) const {
+    const double size = std::abs(problem_.softmax_scale) * static_cast<double>(problem_.head_dim);
+    return with_floor(kGradientFloor, size, terms, b);
   }
 
   void expect_dq(const ConstTensorView& actual, const std::vector<double>& expected) const {
     if (!problem_.broadcast_q) {
       for_each_block([&](std::int64_t b, std::int64_t head) {
-        expect_block("dq", out_block(b, head), actual, expected, with_floor(1, b));
+        expect_block("dq", out_block(b, head), actual, expected, gradient_bounds(1, b));
       });
       return;
     }
     for (std::int64_t head = 0; head < problem_.heads_q; ++head) {
       const Block block{0, actual.rows, head};
       expect_block("dq", block, actual, expected,
-                   problem_.batch > 0 ? with_floor(problem_.batch, 0) : bounds_);
+                   problem_.batch > 0 ? gradient_bounds(problem_.batch, 0) : bounds_);
     }
   }
 

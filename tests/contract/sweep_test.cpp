@@ -16,7 +16,7 @@ namespace {
 
 /// Seeds a test covers, so that a test takes about a second.
 constexpr std::uint64_t kSeeds = 16;
-constexpr int kQuickParts = kSanitized ? 2 : 12;
+constexpr int kQuickParts = kSanitized ? 2 : 24;
 constexpr int kSlowParts = 60;
 
 /// Multiplications of a pass over one scenario; the oracle takes about 1 ns each.
@@ -65,7 +65,7 @@ TEST(SweepItself, DrawsEveryFeatureInTheQuickPart) {
   const auto note = [&](bool condition, const char* what) {
     if (condition) seen.insert(what);
   };
-  for (std::uint64_t seed = 0; seed < kSeeds * 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < kSeeds * 24; ++seed) {
     const Scenario s = draw_scenario(seed, Limits{}, kQuickBudget);
     head_dims.insert(s.head_dim);
     note(s.dtype == DType::kBf16, "bf16");
