@@ -55,6 +55,14 @@ struct OncePerWarpOfCluster {
   }
 };
 
+/// Bytes that copies deliver into a slot: all of it, or `Slot::kCopiedBytes` where threads write
+/// the rest.
+template <class Slot>
+inline constexpr std::uint32_t kCopiedBytes = sizeof(Slot);
+template <class Slot>
+requires requires { Slot::kCopiedBytes; }
+inline constexpr std::uint32_t kCopiedBytes<Slot> = Slot::kCopiedBytes;
+
 template <class Who>
 using By = Who;
 template <class Who>
@@ -91,7 +99,7 @@ struct Ring {
 
   /// Called by one thread, inside init_barriers.
   JFA_DEVICE void init(Site site = Site::here()) {
-    constexpr int kBytes = kByCopy ? static_cast<int>(sizeof(Slot)) : 0;
+    constexpr int kBytes = kByCopy ? static_cast<int>(kCopiedBytes<Slot>) : 0;
     JFA_UNROLL
     for (int i = 0; i < Slots; ++i) {
       M::template mbarrier_init<N>(&full[i], Filler::kArrivals, BarrierKind::Full, i, kBytes, site);
@@ -102,15 +110,15 @@ struct Ring {
   JFA_DEVICE Cursor writer() const { return {}; }
   JFA_DEVICE Cursor reader() const { return {}; }
 
-  /// Waits until the slot is free, has `fn` fill it and advances. With Tma the calling thread
-  /// announces sizeof(Slot) bytes and `fn(slot, full)` issues copies of as many that complete on
-  /// `full`; otherwise `fn(slot)` writes and the threads arrive.
+  /// Waits until the slot is free, has `fn` fill it, arrives and advances. With Tma `fn(slot,
+  /// full)` issues copies of kCopiedBytes<Slot> bytes that complete on `full`, and the arrival
+  /// announces them. What `fn` writes itself is ordered before the arrival.
   template <class Fn>
   JFA_DEVICE void fill(Cursor& w, Fn fn, Site site = Site::here()) {
     M::template mbarrier_wait<Freer::kScope>(&empty[w.slot], w.phase.previous(), site);
     if constexpr (kByCopy) {
-      M::mbarrier_arrive_expect(&full[w.slot], sizeof(Slot), site);
       fn(slots[w.slot], full[w.slot]);
+      M::mbarrier_arrive_expect(&full[w.slot], kCopiedBytes<Slot>, site);
     } else {
       fn(slots[w.slot]);
       Filler::template arrive<M>(full[w.slot], site);
@@ -163,11 +171,11 @@ struct Gate {
   /// Arrives for the calling thread or warp, as `Opener` says.
   JFA_DEVICE void open(Site site = Site::here()) { Opener::template arrive<M>(barrier, site); }
 
-  /// With Tma: announces sizeof(target) bytes; `fn(target, barrier)` issues the copies.
+  /// With Tma: `fn(target, barrier)` issues copies of kCopiedBytes<Target> bytes.
   template <class Target, class Fn>
   JFA_DEVICE void open(Target& target, Fn fn, Site site = Site::here()) {
-    M::mbarrier_arrive_expect(&barrier, sizeof(Target), site);
     fn(target, barrier);
+    M::mbarrier_arrive_expect(&barrier, kCopiedBytes<Target>, site);
   }
 
   /// Waits for the key's phase and turns the key to the next.

@@ -64,11 +64,11 @@ extern "C" __global__ void ring_fill_raw(const __grid_constant__ CUtensorMap map
   uint32_t phase = 0;
   for (int i = 0; i < steps; ++i) {
     wait_parity(raw(ring.empty[stage]), phase ^ 1);
+    raw_load(&ring.slots[stage], &map, 0, i, raw(ring.full[stage]));
     asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(
                      window(&ring.full[stage])),
                  "r"(8192)
                  : "memory");
-    raw_load(&ring.slots[stage], &map, 0, i, raw(ring.full[stage]));
     if (++stage == 3) {
       stage = 0;
       phase ^= 1;
