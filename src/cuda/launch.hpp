@@ -60,13 +60,14 @@ __global__ void __launch_bounds__(K::kThreads, 1)
   K::run(params, *reinterpret_cast<typename K::Smem*>(memory));
 }
 
-/// Launches `blocks` blocks of kernel K on `stream`. Throws std::runtime_error when CUDA refuses.
+/// Launches `blocks` blocks of `entry`, an entry of kernel K, on `stream`. Throws
+/// std::runtime_error when CUDA refuses.
 template <class K>
-void launch(int blocks, const typename K::Params& params, cudaStream_t stream) {
+void launch_entry(void (*entry)(typename K::Params), int blocks, const typename K::Params& params,
+                  cudaStream_t stream) {
   constexpr int kSmemBytes = static_cast<int>(sizeof(typename K::Smem));
   static_assert(kSmemBytes <= 227 * 1024, "Smem exceeds the 227 KiB of a block");
-  check_cuda(cudaFuncSetAttribute(kernel_entry<K>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  kSmemBytes),
+  check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, kSmemBytes),
              "shared memory of the kernel");
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
@@ -78,7 +79,13 @@ void launch(int blocks, const typename K::Params& params, cudaStream_t stream) {
   config.stream = stream;
   config.attrs = &cluster;
   config.numAttrs = 1;
-  check_cuda(cudaLaunchKernelEx(&config, kernel_entry<K>, params), "launch");
+  check_cuda(cudaLaunchKernelEx(&config, entry, params), "launch");
+}
+
+/// Launches `blocks` blocks of kernel K on `stream`. Throws std::runtime_error when CUDA refuses.
+template <class K>
+void launch(int blocks, const typename K::Params& params, cudaStream_t stream) {
+  launch_entry<K>(kernel_entry<K>, blocks, params, stream);
 }
 
 }  // namespace gpu
