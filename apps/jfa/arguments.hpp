@@ -1,0 +1,58 @@
+// Arguments that several commands share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batch/case.hpp"
+#include "jfa/attention.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace jfa::tool {
+
+struct EngineArguments {
+  std::string device = "auto";
+  int threads = 0;
+};
+void add_engine_arguments(CLI::App& command, EngineArguments& arguments);
+
+/// The device and the threads asked for; a device that is not built in is refused. Says on stderr
+/// what auto came to where that is not a GPU.
+Execution execution_of(const EngineArguments& arguments);
+
+/// Why a device cannot be used, in the library's words; nullopt where it can.
+std::optional<std::string> why_unavailable(Device device);
+
+/// "cpu", "cuda:0", "emulator"
+std::string device_name(Device device);
+
+/// Threads the CPU engine uses when asked for `threads`, 0 meaning all.
+int thread_count(int threads);
+
+struct SuiteArguments {
+  std::string suite;
+  std::string name_part;
+};
+void add_suite_arguments(CLI::App& command, SuiteArguments& arguments);
+
+/// The cases whose names hold the part asked for; at least one, or an error. Without a suite file
+/// the built-in suite for CPUs, which is said on stderr.
+std::vector<Case> select_cases(const SuiteArguments& arguments);
+
+void add_json_argument(CLI::App& command, std::string& path);
+
+/// Throws the parser's own error, which ends the tool as one of usage.
+[[noreturn]] void refuse_argument(const std::string& option, const std::string& value,
+                                  const std::string& allowed);
+
+/// `text` as `count` integers (any number where count is 0) between commas.
+std::vector<std::int64_t> parse_integers(const std::string& option, std::string_view text,
+                                         std::size_t count);
+
+}  // namespace jfa::tool

@@ -1,0 +1,219 @@
+// jfa bench: times the cases of a suite.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arguments.hpp"
+#include "commands.hpp"
+#include "machine.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "targets.hpp"
+#include "workload.hpp"
+
+namespace jfa::tool {
+namespace {
+
+struct BenchArguments {
+  SuiteArguments suite;
+  EngineArguments engine;
+  std::string direction = "fwd,bwd";
+  double seconds = 1;
+  std::uint64_t seed = 1;
+  std::string targets;
+  std::string json;
+};
+
+/// What the machine can do at most, measured.
+struct Ceilings {
+  double flops = 0;  ///< a second
+  double bytes = 0;  ///< a second
+};
+
+struct Result {
+  std::string name;
+  Direction direction;
+  Work work;
+  Timing timing;
+  double floor_ms = 0;  ///< what the work takes at the ceilings
+  std::size_t copies = 1;
+};
+
+std::vector<Direction> directions_of(const std::string& text) {
+  if (text == "fwd") return {Direction::kForward};
+  if (text == "bwd") return {Direction::kBackward};
+  if (text == "fwd,bwd" || text == "bwd,fwd") return {Direction::kForward, Direction::kBackward};
+  refuse_argument("--direction", text, "fwd, bwd or fwd,bwd");
+}
+
+Ceilings measure_ceilings(const Execution& execution) {
+  const int threads = thread_count(execution.threads);
+  return {measure_fp32_peak(threads), measure_copy_bandwidth(threads)};
+}
+
+double floor_ms(const Work& work, const Ceilings& ceilings) {
+  return 1000 * std::max(work.flops / ceilings.flops, work.bytes / ceilings.bytes);
+}
+
+/// The columns of the table; peers' only with targets.
+class BenchTable {
+ public:
+  BenchTable(std::ostream& stream, const std::optional<Targets>& targets)
+      : targets_(targets), table_(stream, columns(targets.has_value())) {}
+
+  void row(const Result& r) {
+    const double seconds = r.timing.median_ms / 1000;
+    std::vector<std::string> cells{r.name,
+                                   name_of(r.direction),
+                                   fixed(r.timing.median_ms, 3),
+                                   fixed(r.timing.min_ms, 3),
+                                   significant(r.work.flops / seconds / 1e12, 3),
+                                   significant(r.work.bytes / seconds / 1e9, 3),
+                                   fixed(100 * r.floor_ms / r.timing.median_ms, 1)};
+    if (targets_) {
+      const Target* found = targets_->find(r.name, name_of(r.direction));
+      const Target target = found != nullptr ? *found : Target{};
+      add_peer(target.best_ms, target.best, r, cells);
+      add_peer(target.fa3_ms, "", r, cells);
+    }
+    table_.row(cells);
+  }
+
+ private:
+  static std::vector<Table::Column> columns(bool peers) {
+    std::vector<Table::Column> all{{"case", 32},   {"dir", 3},  {"ms", 10},        {"min ms", 10},
+                                   {"TFLOP/s", 8}, {"GB/s", 6}, {"% of floor", 10}};
+    if (peers) {
+      all.insert(all.end(), {{"best peer ms", 18}, {"faster", 7}, {"FA3 ms", 9}, {"faster", 7}});
+    }
+    return all;
+  }
+
+  static void add_peer(double peer_ms, const std::string& who, const Result& r,
+                       std::vector<std::string>& cells) {
+    const bool known = peer_ms > 0;
+    cells.push_back(known ? fixed(peer_ms, 3) + (who.empty() ? "" : " " + who) : "-");
+    cells.push_back(known ? fixed(peer_ms / r.timing.median_ms, 2) + "x" : "-");
+  }
+
+  const std::optional<Targets>& targets_;
+  Table table_;
+};
+
+nlohmann::ordered_json json_of(const Result& r, const Execution& execution,
+                               const std::optional<Targets>& targets) {
+  const double seconds = r.timing.median_ms / 1000;
+  nlohmann::ordered_json entry{{"name", r.name},
+                               {"direction", name_of(r.direction)},
+                               {"device", device_name(execution.device)},
+                               {"ms", r.timing.median_ms},
+                               {"ms_min", r.timing.min_ms},
+                               {"repeats", r.timing.repeats},
+                               {"tflops", r.work.flops / seconds / 1e12},
+                               {"gbps", r.work.bytes / seconds / 1e9},
+                               {"floor_ms", r.floor_ms},
+                               {"percent_of_floor", 100 * r.floor_ms / r.timing.median_ms},
+                               {"flops", r.work.flops},
+                               {"bytes", r.work.bytes},
+                               {"copies", r.copies}};
+  const Target* target = targets ? targets->find(r.name, name_of(r.direction)) : nullptr;
+  if (target != nullptr && target->best_ms > 0) {
+    entry["best_ms"] = target->best_ms;
+    entry["best"] = target->best;
+  }
+  if (target != nullptr && target->fa3_ms > 0) entry["fa3_ms"] = target->fa3_ms;
+  return entry;
+}
+
+nlohmann::ordered_json bench_header(const BenchArguments& arguments, const Execution& execution,
+                                    const Ceilings& ceilings,
+                                    const std::optional<Targets>& targets) {
+  nlohmann::ordered_json header = result_header(execution);
+  header["fp32_peak_tflops"] = ceilings.flops / 1e12;
+  header["copy_gbps"] = ceilings.bytes / 1e9;
+  header["seed"] = arguments.seed;
+  header["seconds"] = arguments.seconds;
+  if (targets) header["targets_card"] = targets->card;
+  return header;
+}
+
+/// Times one case in the directions asked for.
+std::vector<Result> time_case(const Case& c, const std::vector<Direction>& directions,
+                              const Execution& execution, const Ceilings& ceilings,
+                              const BenchArguments& arguments) {
+  const bool backward = directions.back() == Direction::kBackward;
+  Workload workload(c, execution, backward, arguments.seed);
+  std::vector<Result> results;
+  for (const Direction direction : directions) {
+    const Work work = work_of(workload.batch(), direction);
+    const Timing timing =
+        time_calls([&](std::size_t i) { workload.call(direction, i); }, arguments.seconds);
+    results.push_back(
+        {c.name, direction, work, timing, floor_ms(work, ceilings), workload.copies()});
+  }
+  return results;
+}
+
+void bench(const BenchArguments& arguments) {
+  const std::vector<Direction> directions = directions_of(arguments.direction);
+  const Execution execution = execution_of(arguments.engine);
+  require_json_writable(arguments.json);
+  const std::vector<Case> cases = select_cases(arguments.suite);
+  std::optional<Targets> targets;
+  if (!arguments.targets.empty()) targets = read_targets(arguments.targets);
+
+  std::ostream& text = text_stream(arguments.json);
+  const Ceilings ceilings = measure_ceilings(execution);
+  text << cpu_model() << ", " << counted(thread_count(execution.threads), "thread") << ", "
+       << simd_target() << ": measured fp32 peak " << significant(ceilings.flops / 1e12, 3)
+       << " TFLOP/s, copy " << significant(ceilings.bytes / 1e9, 3) << " GB/s\n";
+  if (targets) text << "peers' figures: " << targets->card << '\n';
+
+  Progress progress(cases.size(), static_cast<double>(cases.size()));
+  BenchTable table(text, targets);
+  auto entries = nlohmann::ordered_json::array();
+  for (const Case& c : cases) {
+    progress.start(c.name);
+    const std::vector<Result> results = time_case(c, directions, execution, ceilings, arguments);
+    progress.finish(1);
+    for (const Result& result : results) {
+      table.row(result);
+      entries.push_back(json_of(result, execution, targets));
+    }
+  }
+  write_json(arguments.json, {{"header", bench_header(arguments, execution, ceilings, targets)},
+                              {"cases", entries}});
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto arguments = std::make_shared<BenchArguments>();
+  CLI::App& command = *app.add_subcommand("bench", "Time the cases of a suite");
+  command.footer(
+      "TFLOP/s count 4 * head_dim flops an unmasked query-key pair and head, backward 2.5 times\n"
+      "that; GB/s count each input and output once. The floor is what a pass would take at the\n"
+      "machine's fp32 multiply-add peak or at its copy bandwidth, whichever is longer; both are\n"
+      "measured first, with the same threads. Times are medians; a call is timed whole, planning\n"
+      "included. Inputs are random, and so many that no cache holds them.");
+  add_suite_arguments(command, arguments->suite);
+  command.add_option("--direction", arguments->direction, "fwd, bwd or fwd,bwd")
+      ->capture_default_str();
+  add_engine_arguments(command, arguments->engine);
+  command
+      .add_option("--seconds", arguments->seconds,
+                  "Time a case and direction for this long, at least three calls")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  command.add_option("--seed", arguments->seed, "Of the random inputs")->capture_default_str();
+  command.add_option("--targets", arguments->targets,
+                     "Peers' figures (JSON) to print beside; default: none");
+  add_json_argument(command, arguments->json);
+  command.callback([arguments] { bench(*arguments); });
+}
+
+}  // namespace jfa::tool
