@@ -25,14 +25,17 @@ struct Arrivals {
   void finish_phase() { before = std::exchange(now, nullptr); }
 };
 
-// What an acquire gains: what is ordered before, in each proxy.
+// What an acquire gains: what is ordered before, in each proxy; and what must have happened before,
+// which orders no memory (a copy ends after its issue, a value is seen after it was written).
 struct Knowledge {
   ClockRef generic;
   ClockRef async;
+  ClockRef causal;
 };
 inline void join(Knowledge& knowledge, const Knowledge& other) {
   join(knowledge.generic, other.generic);
   join(knowledge.async, other.async);
+  join(knowledge.causal, other.causal);
 }
 
 struct Mbarrier {

@@ -41,6 +41,7 @@ void order_lanes(Engine&, Warp& warp, const Payloads&) {
   Agent row = warp.lanes[0].agent;
   row.lane = kWholeRow;
   raise(known.generic, {row, time});
+  raise(known.causal, {row, time});
   if (alike) {
     raise(known.async, {row, fenced});
   } else {
@@ -108,13 +109,14 @@ void matrix_access(const void* row, std::size_t count, AccessKind kind, const Ca
 void publish(Lane& lane, Knowledge& into) {
   join(into, lane.known);
   raise(into.generic, lane.now());
+  raise(into.causal, lane.now());
   raise(into.async, {lane.agent, lane.fenced});
   ++lane.time;
 }
 
 bool ordered_after(const Lane& lane, const ClockRef& events) {
-  if (covers(lane.known.generic, events)) return true;
-  ClockRef known = lane.known.generic;
+  if (covers(lane.known.causal, events)) return true;
+  ClockRef known = lane.known.causal;
   raise(known, lane.now());
   return covers(known, events);
 }

@@ -27,6 +27,8 @@ Issue begin(const CallSite& call, std::string what) {
   auto operation = std::make_shared<AsyncOperation>();
   operation->epoch = engine.new_copy(*lane.block, what);
   operation->site = site;
+  operation->causal = lane.known.causal;
+  raise(operation->causal, lane.now());
   std::string who = what + " issued by " + engine.describe(lane);
   operation->what = std::move(what);
   return {engine, lane, site, std::move(operation), std::move(who)};

@@ -34,8 +34,11 @@ void arrive(Engine& engine, Mbarrier& barrier, Knowledge* into, SiteId site) {
            "an arrival not ordered after the end of the phase before: it may count in that one",
            site, barrier);
   }
-  barrier.arrivals.add(engine.self().now());
-  if (into != nullptr) publish(engine.self(), *into);
+  Lane& lane = engine.self();
+  barrier.arrivals.add(lane.now());
+  join(barrier.gathered.causal, lane.known.causal);
+  raise(barrier.gathered.causal, lane.now());
+  if (into != nullptr) publish(lane, *into);
   --barrier.pending;
   const auto cause = engine.record(EventKind::Arrive, site, barrier.object, barrier.phase);
   finish_phase_if_due(engine, barrier, cause);
@@ -252,6 +255,8 @@ void complete_bytes(Block& block, Mbarrier& barrier, std::uint32_t bytes, std::i
   barrier.arrivals.add(operation.epoch);
   raise(barrier.gathered.generic, operation.epoch);
   raise(barrier.gathered.async, operation.epoch);
+  raise(barrier.gathered.causal, operation.epoch);
+  join(barrier.gathered.causal, operation.causal);
   finish_phase_if_due(engine, barrier, operation.issue);
 }
 

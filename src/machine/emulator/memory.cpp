@@ -66,6 +66,7 @@ void acquire_global(const void* pointer, std::size_t bytes, ScopeKind scope, con
   Lane& lane = engine.self();
   Knowledge gained = order_at(engine, pointer, ScopeKind::Block);
   if (scope != ScopeKind::Block) join(gained, order_at(engine, pointer, scope));
+  join(lane.known.causal, gained.causal);
   if (mutation == Mutation::Weaken) {
     join(lane.seen, gained);
   } else {
@@ -83,11 +84,14 @@ void release_global(const void* pointer, std::size_t bytes, ScopeKind scope, boo
   Lane& lane = engine.self();
   Knowledge given = lane.fence_released;
   if (release) publish(lane, given);
+  join(given.causal, lane.known.causal);
+  raise(given.causal, lane.now());
   for (const ScopeKind at : {ScopeKind::Block, ScopeKind::Gpu}) {
     if (at != ScopeKind::Block && scope == ScopeKind::Block) continue;
     Knowledge& order = order_at(engine, pointer, at);
     if (update) {
       join(lane.seen, order);
+      join(lane.known.causal, order.causal);
       join(order, given);
     } else {
       order = given;

@@ -27,6 +27,7 @@ struct AsyncOperation {
   std::vector<const Block*> targets;  // whose shared memory each step writes
   std::vector<std::function<void()>> steps;
   std::size_t done = 0;
+  ClockRef causal;  // what had happened at its issue
   std::int64_t issue = kNoEvent;
   SiteId site = kNoSite;
   const Mbarrier* barrier = nullptr;  // a load's, with the phase it was issued in

@@ -3,8 +3,53 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <stdexcept>
 
 namespace jfa::emulator {
+namespace {
+
+std::string line_of(const CallSite& site) {
+  std::ifstream file(site.file);
+  std::string line;
+  for (int number = 0; number < site.line && std::getline(file, line); ++number) continue;
+  return file ? line : "";
+}
+
+std::string last_part(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+struct Tally {
+  std::size_t mutants = 0;
+  std::size_t justified = 0;
+  int problems = 0;
+};
+
+void verify_mutants(const Subject& subject, const VerifyOptions& options, std::ostream& out,
+                    Tally& tally) {
+  const auto results = mutate(subject, kSchedules, options.seeds);
+  std::size_t killed = 0;
+  for (const auto& result : results) {
+    ++tally.mutants;
+    if (result.killed()) {
+      ++killed;
+      continue;
+    }
+    const std::string what =
+        to_string(result.mutant.site) + ", " + to_string(result.mutant.mutation);
+    if (const Justified* known = find_justified(options.justified, subject, result.mutant)) {
+      ++tally.justified;
+      out << "  survives, justified: " << what << ": " << known->why << '\n';
+    } else {
+      ++tally.problems;
+      out << "  SURVIVES: " << what << '\n';
+    }
+  }
+  out << "  " << killed << " of " << results.size() << " mutants killed\n";
+}
+
+}  // namespace
 
 const char* to_string(Mutation mutation) {
   switch (mutation) {
@@ -74,6 +119,56 @@ std::vector<MutantResult> mutate(const Subject& subject, std::span<const Schedul
     results[i].search = search(subject, schedules, seeds, results[i].mutant);
   });
   return results;
+}
+
+std::vector<Justified> load_justified(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  std::vector<Justified> result;
+  try {
+    for (const auto& entry : nlohmann::json::parse(file)) {
+      result.push_back({entry.value("kernel", ""), entry.at("file"), entry.at("word"),
+                        entry.at("mutation"), entry.at("source"), entry.at("why")});
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  }
+  return result;
+}
+
+const Justified* find_justified(std::span<const Justified> list, const Subject& subject,
+                                const Mutant& mutant) {
+  const std::string line = line_of(mutant.site);
+  for (const auto& entry : list) {
+    if (!entry.kernel.empty() && entry.kernel != subject.name) continue;
+    if (entry.file == last_part(mutant.site.file) && entry.word == mutant.site.word &&
+        entry.mutation == to_string(mutant.mutation) &&
+        line.find(entry.source) != std::string::npos) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+int verify(std::span<const Subject> subjects, const VerifyOptions& options, std::ostream& out) {
+  Tally tally;
+  std::uint64_t runs = 0;
+  for (const auto& subject : subjects) {
+    out << subject.name << '\n';
+    const auto found = search(subject, kSchedules, options.seeds);
+    runs += found.runs;
+    if (found.options) {
+      ++tally.problems;
+      out << report(found.outcome.result.finding);
+      if (!found.outcome.wrong.empty()) out << "  wrong: " << found.outcome.wrong << '\n';
+      continue;
+    }
+    out << "  clean in " << found.runs << " runs\n";
+    if (options.mutate) verify_mutants(subject, options, out, tally);
+  }
+  out << subjects.size() << " kernels, " << runs << " clean runs, " << tally.mutants << " mutants, "
+      << tally.justified << " justified survivors, " << tally.problems << " problems\n";
+  return tally.problems;
 }
 
 }  // namespace jfa::emulator

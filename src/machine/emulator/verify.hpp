@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,5 +50,32 @@ struct MutantResult {
 // All mutants of a subject, spread over the host's cores.
 std::vector<MutantResult> mutate(const Subject& subject, std::span<const Schedule> schedules,
                                  int seeds);
+
+// A mutant that may survive: matched by kernel, file, word, mutation and a piece of the source line
+// it stands on.
+struct Justified {
+  std::string kernel;  // empty: any
+  std::string file;    // last part of its path
+  std::string word;
+  std::string mutation;
+  std::string source;
+  std::string why;
+};
+
+// Reads a JSON list of such. Throws std::runtime_error when the file cannot be read or understood.
+std::vector<Justified> load_justified(const std::string& path);
+// The entry that justifies the mutant's survival, or null.
+const Justified* find_justified(std::span<const Justified> list, const Subject& subject,
+                                const Mutant& mutant);
+
+struct VerifyOptions {
+  int seeds = 8;
+  bool mutate = false;
+  std::vector<Justified> justified;
+};
+
+// Searches, and if asked mutates, every subject; writes what it finds, and a summary as its last
+// line. Returns the number of problems: flagged runs and survivors without justification.
+int verify(std::span<const Subject> subjects, const VerifyOptions& options, std::ostream& out);
 
 }  // namespace jfa::emulator

@@ -1,9 +1,7 @@
 // What the kernels of the zoo share: parameters, buffers, and how one is run.
 #pragma once
 
-#include <cstring>
-#include <memory>
-
+#include "machine/emulator/buffers.hpp"
 #include "machine/emulator/emulated_hopper.hpp"
 #include "machine/emulator/zoo/zoo.hpp"
 #include "machine/machine.hpp"
@@ -31,58 +29,40 @@ struct ZooParams {
   int* flags;     // 64 zeros
 };
 
-// The device's memory of one run.
+// The buffers of one run.
 class Cage {
  public:
   Cage() {
     constexpr std::size_t kHalves = std::size_t{kTiles} * kTileRows * kTileCols;
-    values_ = make<bf16>(kHalves);
-    stored_ = make<bf16>(kHalves);
-    floats_ = make<float>(kFloats);
-    flags_ = make<int>(kFlags);
-    for (std::size_t i = 0; i < kHalves; ++i) values_[i].bits = static_cast<std::uint16_t>(i % 31);
-    device_.expose("in", static_cast<const void*>(values_.get()), kHalves * sizeof(bf16));
-    device_.expose("out", stored_.get(), kHalves * sizeof(bf16), emulator::BufferUse::Output);
-    device_.expose("floats", floats_.get(), kFloats * sizeof(float), emulator::BufferUse::InOut);
-    device_.expose("flags", flags_.get(), kFlags * sizeof(int), emulator::BufferUse::InOut);
+    std::vector<bf16> values(kHalves);
+    for (std::size_t i = 0; i < kHalves; ++i) values[i].bits = static_cast<std::uint16_t>(i % 31);
+    values_ = buffers_.input("in", values);
+    stored_ = buffers_.output<bf16>("out", kHalves);
+    floats_ = buffers_.zeros<float>("floats", 2048);
+    flags_ = buffers_.zeros<int>("flags", 64);
   }
 
   ZooParams params() const {
     using View = ZooTile::View;
     using SumView = Tile<M, float, 64, 32>::View;
     constexpr std::uint64_t kRows = std::uint64_t{kTiles} * kTileRows;
-    return {M::make_tensor_map(matrix_map<View>(values_.get(), kRows, kTileCols, kTileCols)),
-            M::make_tensor_map(matrix_map<View>(values_.get(), 40, kTileCols, kTileCols)),
-            M::make_tensor_map(matrix_map<View>(stored_.get(), kRows, kTileCols, kTileCols)),
-            M::make_tensor_map(matrix_map<SumView>(floats_.get(), 64, 32, 32)),
-            values_.get(),
-            stored_.get(),
-            floats_.get(),
-            flags_.get()};
+    return {M::make_tensor_map(matrix_map<View>(values_, kRows, kTileCols, kTileCols)),
+            M::make_tensor_map(matrix_map<View>(values_, 40, kTileCols, kTileCols)),
+            M::make_tensor_map(matrix_map<View>(stored_, kRows, kTileCols, kTileCols)),
+            M::make_tensor_map(matrix_map<SumView>(floats_, 64, 32, 32)),
+            values_,
+            stored_,
+            floats_,
+            flags_};
   }
-  emulator::Device& device() { return device_; }
+  emulator::Device& device() { return buffers_.device(); }
 
  private:
-  static constexpr std::size_t kFloats = 2048;
-  static constexpr std::size_t kFlags = 64;
-
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  template <class T>
-  using Memory = std::unique_ptr<T[], Free>;
-  template <class T>
-  static Memory<T> make(std::size_t count) {
-    void* memory = std::aligned_alloc(128, count * sizeof(T));
-    if (memory == nullptr) throw std::bad_alloc();
-    std::memset(memory, 0, count * sizeof(T));
-    return Memory<T>(static_cast<T*>(memory));
-  }
-
-  Memory<bf16> values_, stored_;
-  Memory<float> floats_;
-  Memory<int> flags_;
-  emulator::Device device_;
+  emulator::Buffers buffers_;
+  bf16* values_;
+  bf16* stored_;
+  float* floats_;
+  int* flags_;
 };
 
 // What a kernel of the zoo is unless it says otherwise: one block of one warp.
