@@ -11,7 +11,7 @@ namespace {
 
 thread_local Engine* current_engine = nullptr;
 
-// Thrown through the engine's own frames to end a run; never through a kernel's.
+// Ends a run: thrown through whatever a thread is doing, so that its stack is unwound.
 struct Stopped {};
 
 // The memory of a block starts at a multiple of this, so that an offset has a block.
@@ -88,6 +88,7 @@ RunResult Engine::run(const LaunchShape& shape, Body body) {
     main_loop();
   } catch (const Stopped&) {
   }
+  if (aborting_) unwind_lanes();
   current_engine = outer;
   for (const auto& cluster : clusters_) give_stacks_back(*cluster);
   clusters_.clear();
@@ -122,12 +123,33 @@ void Engine::main_loop() {
   }
 }
 
-// Leaves whatever runs, for good.
+// Ends the run from wherever it is.
 void Engine::stop() {
   aborting_ = true;
+  throw Stopped{};
+}
+
+// The same from a destructor, which cannot throw: the thread stays where it is.
+void Engine::stop_here() {
+  aborting_ = true;
+  running_->stuck = true;
   Lane* lane = std::exchange(running_, nullptr);
-  if (lane == nullptr) throw Stopped{};
   Context::finish(lane->context, main_);
+}
+
+// After a run that ended early: unwinds every thread that has begun and is not done.
+void Engine::unwind_lanes() {
+  for (const auto& cluster : clusters_) {
+    for (const auto& block : cluster->blocks) {
+      for (const auto& warp : block->warps) {
+        for (auto& lane : warp->lanes) {
+          if (!lane.started || lane.exited || lane.stuck) continue;
+          running_ = &lane;
+          Context::switch_to(main_, lane.context);
+        }
+      }
+    }
+  }
 }
 
 void Engine::start_cluster(int first_block) {
@@ -179,16 +201,24 @@ void Engine::start_lane(Block& block, Warp& warp, int l) {
 
 void Engine::lane_main(void* argument) {
   Engine& engine = current();
+  Lane& lane = *static_cast<Lane*>(argument);
+  lane.started = true;
+  Lane* next = nullptr;
   try {
-    engine.body_(static_cast<Lane*>(argument)->block->smem);
+    engine.body_(lane.block->smem);
+    next = engine.exit_lane();
+  } catch (const Stopped&) {
   } catch (...) {
     engine.exception_ = std::current_exception();
-    engine.stop();
+    engine.aborting_ = true;
   }
-  engine.exit_lane();
+  lane.exited = true;
+  engine.running_ = next;
+  Context::finish(lane.context, next != nullptr ? next->context : engine.main_);
 }
 
-void Engine::exit_lane() {
+// The running lane has done its work: says who runs next, null for the main loop.
+Lane* Engine::exit_lane() {
   Lane& lane = self();
   check_exit(lane);
   record(EventKind::Exit, kNoSite);
@@ -198,9 +228,7 @@ void Engine::exit_lane() {
   --lane.block->live;
   if (--lane.block->cluster->live == 0) cluster_ended_ = true;
   progress();
-  Lane* next = cluster_ended_ ? nullptr : choose(nullptr);
-  running_ = next;
-  Context::finish(lane.context, next != nullptr ? next->context : main_);
+  return cluster_ended_ ? nullptr : choose(nullptr);
 }
 
 // The block's last thread exits while a copy into its memory is in flight.
@@ -313,6 +341,7 @@ void Engine::reschedule(const Lane* yielding) {
   if (next == before) return;
   running_ = next;
   Context::switch_to(before->context, next != nullptr ? next->context : main_);
+  if (aborting_) throw Stopped{};
 }
 
 void Engine::block() {

@@ -98,7 +98,10 @@ class Engine {
   };
   GlobalOrder& global_order(const void* pointer) { return global_order_[pointer]; }
 
+  // Reports a problem and ends the run: does not return, and unwinds the thread that runs.
   [[noreturn]] void fail(Problem problem);
+  // The same where nothing may be thrown.
+  [[noreturn]] void fail_in_destructor(Problem problem);
   [[noreturn]] void fail_conflict(const Conflict& conflict, const Access& access,
                                   const std::string& where, bool global, const std::string& who);
   void note_pedantic(const Conflict& conflict, const Access& access, const std::string& where);
@@ -116,7 +119,7 @@ class Engine {
 
  private:
   static void lane_main(void* lane);
-  void exit_lane();
+  Lane* exit_lane();
   void check_exit(Lane& lane);
   [[noreturn]] void refuse_flight(const AsyncRef& operation);
   void start_cluster(int first_block);
@@ -133,6 +136,8 @@ class Engine {
   bool second_chance();
   void block();
   [[noreturn]] void stop();
+  [[noreturn]] void stop_here();
+  void unwind_lanes();
   void compact_readers();
   void report_deadlock();
   void set_finding(Problem problem);

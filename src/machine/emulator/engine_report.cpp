@@ -207,6 +207,11 @@ void Engine::fail(Problem problem) {
   stop();
 }
 
+void Engine::fail_in_destructor(Problem problem) {
+  set_finding(std::move(problem));
+  stop_here();
+}
+
 void Engine::fail_conflict(const Conflict& conflict, const Access& access, const std::string& where,
                            bool global, const std::string& who) {
   Problem problem{kind_of(conflict, access, global), text_of(conflict, access, where), access.site};

@@ -58,7 +58,9 @@ struct Lane {
   int thread = 0;  // in the block
   Context context;
   Stack stack;
+  bool started = false;
   bool exited = false;
+  bool stuck = false;  // where a finding in a destructor left it
 
   Knowledge known;
   Time time = 1;             // of accesses from now on

@@ -161,8 +161,9 @@ const ClockRef& settled(Warp& warp, Time target) {
 FragmentState::~FragmentState() {
   Engine* engine = Engine::current_or_null();
   if (!in_flight_ || engine == nullptr || engine->aborting()) return;
-  engine->fail({FindingKind::MmaRegisters,
-                "registers go out of scope while an MMA group that uses them is in flight"});
+  engine->fail_in_destructor(
+      {FindingKind::MmaRegisters,
+       "registers go out of scope while an MMA group that uses them is in flight"});
 }
 
 void FragmentState::touch(const char* what, const CallSite& call) {
