@@ -22,9 +22,17 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"
 }
 
-# What the library and the tool are built with.
+# Debian 12 has two Boosts; its default, 1.74, is the older.
+boost_context=libboost-context-dev
+# shellcheck disable=SC1091 # describes the system
+if [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = bookworm ]; then
+  boost_context=libboost-context1.81-dev
+fi
+
+# What the library, the tool and the emulator are built with.
 # shellcheck disable=SC2034 # used by the scripts that source this one
-build_packages=(g++ cmake ninja-build git libhwy-dev libtbb-dev libcli11-dev nlohmann-json3-dev)
+build_packages=(g++ cmake ninja-build git libhwy-dev libtbb-dev libcli11-dev nlohmann-json3-dev
+  "$boost_context")
 
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
 

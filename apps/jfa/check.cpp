@@ -13,6 +13,7 @@
 #include "computation.hpp"
 #include "progress.hpp"
 #include "report.hpp"
+#include "targets.hpp"
 
 namespace jfa::tool {
 namespace {
@@ -21,8 +22,20 @@ struct CheckArguments {
   SuiteArguments suite;
   EngineArguments engine;
   std::uint64_t seed = 1;
+  std::string peer_errors;
   std::string json;
 };
+
+/// Lowers what is allowed to twice a peer's error, where one is known for the case.
+void hold_to_peer(const PeerErrors& peer, const std::string& name,
+                  std::vector<Comparison>& comparisons) {
+  constexpr double kPeerFactor = 2;
+  for (Comparison& comparison : comparisons) {
+    const auto found = peer.find({name, comparison.output});
+    if (found == peer.end()) continue;
+    comparison.allowed = std::min(comparison.allowed, kPeerFactor * found->second);
+  }
+}
 
 /// Seconds the reference takes for a case, roughly, before its batch is made.
 double expected_seconds(const Case& c) {
@@ -79,6 +92,8 @@ void check(const CheckArguments& arguments) {
   const Execution execution = execution_of(arguments.engine);
   require_json_writable(arguments.json);
   const std::vector<Case> cases = select_cases(arguments.suite);
+  const PeerErrors peer =
+      arguments.peer_errors.empty() ? PeerErrors{} : read_peer_errors(arguments.peer_errors);
   double total = 0;
   for (const Case& c : cases) total += expected_seconds(c);
   if (total > 60) {
@@ -98,7 +113,8 @@ void check(const CheckArguments& arguments) {
   std::size_t failed = 0;
   for (const Case& c : cases) {
     progress.start(c.name);
-    const std::vector<Comparison> comparisons = check_case_results(c, execution, arguments.seed);
+    std::vector<Comparison> comparisons = check_case_results(c, execution, arguments.seed);
+    hold_to_peer(peer, c.name, comparisons);
     progress.finish(expected_seconds(c));
     table.row(table_row(c, comparisons));
     entries.push_back(json_of(c, comparisons));
@@ -124,6 +140,9 @@ void add_check(CLI::App& app) {
   add_suite_arguments(command, arguments->suite);
   add_engine_arguments(command, arguments->engine);
   command.add_option("--seed", arguments->seed, "Of the random inputs")->capture_default_str();
+  command.add_option("--peer-errors", arguments->peer_errors,
+                     "JSON file of a peer's errors by case (bench/torch_errors.py makes one); at "
+                     "most twice the peer's error is allowed then");
   add_json_argument(command, arguments->json);
   command.callback([arguments] { check(*arguments); });
 }

@@ -25,4 +25,11 @@ struct Targets {
 /// Reads `{card, cases: [{name, direction, best_ms?, best?, fa3_ms?, ...}]}`. Throws Error.
 Targets read_targets(const std::string& path);
 
+/// A peer's relative Frobenius errors by case name and output ("out", "dq", "dk", "dv").
+using PeerErrors = std::map<std::pair<std::string, std::string>, double>;
+
+/// Reads `{cases: [{name, out?, dq?, dk?, dv?, ...}]}`; of several entries of one case, the
+/// smallest error of each output counts. Throws Error.
+PeerErrors read_peer_errors(const std::string& path);
+
 }  // namespace jfa::tool
