@@ -87,14 +87,6 @@ JFA_DEVICE void wgmma_fresh(Fragment<M, N>& acc, A&& a, B&& b, Site site = Site:
   wgmma<true>(acc, a, b, false, site);
 }
 
-/// Keeps the wait that follows from being moved up above the math that gave `sums`, as ptxas does
-/// with a wait and math that do not depend on each other: the math would no longer run beside the
-/// MMAs. `sums` are never negative, and the branch on them is never taken.
-template <class M>
-JFA_DEVICE void hold_wait(const RowValues<M>& sums) {
-  if (sums.values[0] + sums.values[1] < 0) M::sleep_ns(32);
-}
-
 /// Waits until all but the last `Pending` groups are complete: their tiles are free. NOTE [wait
 /// names]: a wait names the accumulators and register operands of complete groups that are touched
 /// after it; a memory clobber would not keep the compiler from reading them earlier.
