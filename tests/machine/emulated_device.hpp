@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <memory>
-#include <string>
 #include <vector>
 
+#include "machine/emulator/buffers.hpp"
 #include "machine/emulator/emulated_hopper.hpp"
 
 namespace jfa {
@@ -24,19 +22,17 @@ class EmulatedDevice {
 
   template <class T>
   T* poisoned(std::size_t count) {
-    return allocate<T>(count, std::byte{0xFF}, emulator::BufferUse::Output);
+    return buffers_.output<T>("output", count);
   }
 
   template <class T>
   T* zeroed(std::size_t count) {
-    return allocate<T>(count, std::byte{0}, emulator::BufferUse::InOut);
+    return buffers_.zeros<T>("zeros", count);
   }
 
   template <class T>
   T* upload(const std::vector<T>& values) {
-    T* buffer = allocate<T>(values.size(), std::byte{0}, emulator::BufferUse::Input);
-    std::copy(values.begin(), values.end(), buffer);
-    return buffer;
+    return buffers_.input("input", values);
   }
 
   template <class T>
@@ -46,28 +42,14 @@ class EmulatedDevice {
 
   template <class K>
   void launch(int blocks, const typename K::Params& params) {
-    const emulator::RunResult result = emulated::launch<K>(device_, options_, blocks, params);
+    const emulator::RunResult result =
+        emulated::launch<K>(buffers_.device(), options_, blocks, params);
     if (result.finding.found()) ADD_FAILURE() << emulator::report(result.finding);
   }
 
  private:
-  struct alignas(16) Chunk {
-    std::byte bytes[16];
-  };
-
-  template <class T>
-  T* allocate(std::size_t count, std::byte fill, emulator::BufferUse use) {
-    const std::size_t bytes = count * sizeof(T);
-    memory_.push_back(std::make_unique<Chunk[]>((bytes + sizeof(Chunk) - 1) / sizeof(Chunk)));
-    std::byte* begin = memory_.back()[0].bytes;
-    std::fill_n(begin, bytes, fill);
-    device_.expose("buffer " + std::to_string(memory_.size()), begin, bytes, use);
-    return reinterpret_cast<T*>(begin);
-  }
-
   emulator::RunOptions options_;
-  std::vector<std::unique_ptr<Chunk[]>> memory_;
-  emulator::Device device_;
+  emulator::Buffers buffers_;
 };
 
 }  // namespace emulated

@@ -115,7 +115,7 @@ struct AttentionTile {
     if (M::warp_index() % 4 == 0 && M::elect()) {
       tma_store(p.out, {0, group * kGroupRows}, rows);
       M::bulk_commit();
-      wait_stored<M>();
+      wait_read<M>();
     }
   }
 

@@ -145,7 +145,7 @@ struct Gemm {
       smem.stages.release(behind);
       store(p, smem.c[group], acc, at, group);
     }
-    if (M::warp_index() % 4 == 0 && M::elect()) wait_stored<M>();
+    if (M::warp_index() % 4 == 0 && M::elect()) wait_read<M>();
   }
 
   static JFA_DEVICE void store(const Params& p, CTile& tile, Fragment<M, C.tile_n>& acc,

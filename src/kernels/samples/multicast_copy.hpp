@@ -11,7 +11,7 @@
 // | ---- | -------------------------------------------- | ------------------------------- |
 // | i    | wait empty (freed by both), copy half i      | wait full, copy out, wait read, |
 // |      |                                              | free in both blocks             |
-// | end  | drain: the other block's releases have come  | wait stored                     |
+// | end  | drain: the other block's releases have come  |                                 |
 //
 // SMEM: kSlots tiles and their barriers.
 #pragma once
@@ -96,7 +96,6 @@ struct MulticastCopy {
       }
       smem.tiles.release(r);
     });
-    if (M::elect()) wait_stored<M>();
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {

@@ -87,7 +87,7 @@ struct RingCopy {
       }
       first = false;
     });
-    wait_stored<M>();
+    wait_read<M>();
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {

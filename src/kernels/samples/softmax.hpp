@@ -78,7 +78,7 @@ struct Softmax {
       scale_rows(x, reciprocal(row_sum(x)));
       store(p, smem, x, row);
     }
-    if (M::warp_index() % 4 == 0 && M::elect()) wait_stored<M>();
+    if (M::warp_index() % 4 == 0 && M::elect()) wait_read<M>();
   }
 
   static JFA_DEVICE void store(const Params& p, Smem& smem, Fragment<M, C.cols>& x, int row) {
