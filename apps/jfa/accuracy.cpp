@@ -42,7 +42,7 @@ double norm(const Values& a) {
 
 /// Norm of a row of one head, as root mean square.
 double row_norm(const HostTensor& tensor) {
-  const double rows = static_cast<double>(tensor.shape().at(0) * tensor.shape().at(1));
+  const auto rows = static_cast<double>(tensor.shape().at(0) * tensor.shape().at(1));
   return rows == 0 ? 0 : norm(values_of(tensor)) / std::sqrt(rows);
 }
 

@@ -1,8 +1,5 @@
 #include "arguments.hpp"
 
-#include <tbb/info.h>
-
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <iostream>
 
@@ -77,8 +74,6 @@ std::string device_name(Device device) {
   }
   return "unknown";
 }
-
-int thread_count(int threads) { return threads > 0 ? threads : tbb::info::default_concurrency(); }
 
 void add_suite_arguments(CLI::App& command, SuiteArguments& arguments) {
   command.add_option("--suite", arguments.suite,

@@ -1,6 +1,7 @@
 // Arguments that several commands share.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,10 +10,6 @@
 
 #include "batch/case.hpp"
 #include "jfa/attention.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace jfa::tool {
 
@@ -31,9 +28,6 @@ std::optional<std::string> why_unavailable(Device device);
 
 /// "cpu", "cuda:0", "emulator"
 std::string device_name(Device device);
-
-/// Threads the CPU engine uses when asked for `threads`, 0 meaning all.
-int thread_count(int threads);
 
 struct SuiteArguments {
   std::string suite;

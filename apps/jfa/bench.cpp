@@ -1,5 +1,4 @@
 // jfa bench: times the cases of a suite.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -9,6 +8,7 @@
 
 #include "arguments.hpp"
 #include "commands.hpp"
+#include "cpu/team.hpp"
 #include "machine.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -51,7 +51,7 @@ std::vector<Direction> directions_of(const std::string& text) {
 }
 
 Ceilings measure_ceilings(const Execution& execution) {
-  const int threads = thread_count(execution.threads);
+  const int threads = cpu::thread_count(execution.threads);
   return {measure_fp32_peak(threads), measure_copy_bandwidth(threads)};
 }
 
@@ -168,7 +168,7 @@ void bench(const BenchArguments& arguments) {
 
   std::ostream& text = text_stream(arguments.json);
   const Ceilings ceilings = measure_ceilings(execution);
-  text << cpu_model() << ", " << counted(thread_count(execution.threads), "thread") << ", "
+  text << cpu_model() << ", " << counted(cpu::thread_count(execution.threads), "thread") << ", "
        << simd_target() << ": measured fp32 peak " << significant(ceilings.flops / 1e12, 3)
        << " TFLOP/s, copy " << significant(ceilings.bytes / 1e9, 3) << " GB/s\n";
   if (targets) text << "peers' figures: " << targets->card << '\n';

@@ -1,5 +1,4 @@
 // jfa check: every case of a suite against the fp64 reference, forward and backward.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>

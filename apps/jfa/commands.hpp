@@ -2,9 +2,7 @@
 // it. A command fails with an exception, whose message is the user's.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include <CLI/CLI.hpp>
 
 namespace jfa::tool {
 

@@ -1,5 +1,4 @@
 // jfa gen: a jagged batch of random values, to a file.
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <optional>

@@ -1,5 +1,4 @@
 // jfa info: what is built in, and what it runs on.
-#include <CLI/CLI.hpp>
 #include <array>
 #include <iostream>
 #include <memory>
@@ -8,6 +7,7 @@
 
 #include "arguments.hpp"
 #include "commands.hpp"
+#include "cpu/team.hpp"
 #include "machine.hpp"
 #include "report.hpp"
 
@@ -31,7 +31,7 @@ void info(const std::string& json) {
   std::ostream& text = text_stream(json);
   text << "jfa       " << version() << " (commit " << result["commit"].get<std::string>() << ", "
        << compiler() << ")\n"
-       << "machine   " << cpu_model() << ", " << counted(thread_count(0), "thread") << ", "
+       << "machine   " << cpu_model() << ", " << counted(cpu::thread_count(0), "thread") << ", "
        << simd_target() << " (SIMD target in use)\n";
   for (const Engine& engine : kEngines) {
     const std::optional<std::string> reason = why_unavailable(engine.device);

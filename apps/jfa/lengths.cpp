@@ -7,6 +7,7 @@
 #include <numbers>
 #include <random>
 #include <string_view>
+#include <utility>
 
 #include "arguments.hpp"
 
@@ -33,7 +34,7 @@ double normal(std::mt19937_64& bits) {
 /// A distribution's arguments, checked.
 class Arguments {
  public:
-  Arguments(const std::string& option, const std::string& text) : option_(option), text_(text) {
+  Arguments(std::string option, const std::string& text) : option_(std::move(option)), text_(text) {
     const std::size_t colon = text.find(':');
     if (colon == std::string::npos) refuse(kDistributions);
     name_ = text.substr(0, colon);

@@ -1,5 +1,4 @@
 // The jfa tool: attention on jagged batches from the command line.
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -69,5 +68,9 @@ int run_tool(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A write past a file-size limit then fails as one to a full disk does.
   std::signal(SIGXFSZ, SIG_IGN);
-  return jfa::tool::run_tool(argc, argv);
+  try {
+    return jfa::tool::run_tool(argc, argv);
+  } catch (...) {  // not even the message could be written
+    return jfa::tool::kFailed;
+  }
 }

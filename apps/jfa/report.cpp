@@ -10,6 +10,7 @@
 
 #include "arguments.hpp"
 #include "commit.hpp"
+#include "cpu/team.hpp"
 #include "files/files.hpp"
 #include "machine.hpp"
 
@@ -86,7 +87,7 @@ nlohmann::ordered_json result_header(const Execution& execution) {
   return {{"version", version()},  {"commit", kCommit},
           {"date", utc_now()},     {"device", device_name(execution.device)},
           {"card", cpu_model()},   {"compiler", compiler()},
-          {"simd", simd_target()}, {"threads", thread_count(execution.threads)}};
+          {"simd", simd_target()}, {"threads", cpu::thread_count(execution.threads)}};
 }
 
 }  // namespace jfa::tool

@@ -1,5 +1,4 @@
 // jfa run: attention of the tensors in a file.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
 #include <memory>

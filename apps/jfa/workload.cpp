@@ -65,12 +65,12 @@ const char* name_of(Direction direction) {
 }
 
 Work work_of(const Batch& batch, Direction direction) {
-  const double heads = static_cast<double>(batch.q.shape().at(1));
-  const double head_dim = static_cast<double>(batch.q.shape().at(2));
-  const double rows = static_cast<double>(batch.out_rows());
+  const auto heads = static_cast<double>(batch.q.shape().at(1));
+  const auto head_dim = static_cast<double>(batch.q.shape().at(2));
+  const auto rows = static_cast<double>(batch.out_rows());
   const double out = rows * heads * head_dim * static_cast<double>(element_size(batch.q.dtype()));
   const double lse = rows * heads * sizeof(float);
-  const double inputs = static_cast<double>(batch.q.bytes() + batch.k.bytes() + batch.v.bytes());
+  const auto inputs = static_cast<double>(batch.q.bytes() + batch.k.bytes() + batch.v.bytes());
   Work work;
   work.flops = 4 * unmasked_pairs(batch) * heads * head_dim;
   work.bytes = inputs + out + lse + index_bytes(batch);

@@ -117,7 +117,7 @@ bool boolean(const std::string& field, const json* value) {
 DType dtype_of(const json& value) {
   const auto dtype =
       value.is_string() ? attention_dtype(value.get_ref<const std::string&>()) : std::nullopt;
-  if (!dtype) refuse_value("dtype", value, "\"bf16\", \"fp16\" or \"fp32\"");
+  if (!dtype) refuse_value("dtype", value, R"("bf16", "fp16" or "fp32")");
   return *dtype;
 }
 
