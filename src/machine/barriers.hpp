@@ -157,16 +157,14 @@ struct Ring {
 /// holds a key. Two gates make a handshake.
 template <class M, Name N, class Opener>
 struct Gate {
-  struct Key {
-    typename M::Phase phase = M::Phase::first();
-  };
+  using Key = typename M::Phase;
 
   Mbarrier barrier;
 
   JFA_DEVICE void init(int bytes = 0, Site site = Site::here()) {
     M::template mbarrier_init<N>(&barrier, Opener::kArrivals, BarrierKind::Gate, 0, bytes, site);
   }
-  JFA_DEVICE Key key() const { return {}; }
+  JFA_DEVICE Key key() const { return Key::first(); }
 
   /// Arrives for the calling thread or warp, as `Opener` says.
   JFA_DEVICE void open(Site site = Site::here()) { Opener::template arrive<M>(barrier, site); }
@@ -180,8 +178,8 @@ struct Gate {
 
   /// Waits for the key's phase and turns the key to the next.
   JFA_DEVICE void pass(Key& key, Site site = Site::here()) {
-    M::template mbarrier_wait<Opener::kScope>(&barrier, key.phase, site);
-    key.phase = key.phase.next();
+    M::template mbarrier_wait<Opener::kScope>(&barrier, key, site);
+    key = key.next();
   }
 };
 
@@ -219,20 +217,14 @@ struct Turn {
 
   /// Waits until `party` (0 or 1, the caller's own) has been given the turn.
   static JFA_DEVICE void take(int party, Site site = Site::here()) {
-    if (party == 0) {
-      M::template named_sync<First>(Ids::of(First), 2 * Threads, site);
-    } else {
-      M::template named_sync<Second>(Ids::of(Second), 2 * Threads, site);
-    }
+    if (party == 0) M::template named_sync<First>(Ids::of(First), 2 * Threads, site);
+    if (party == 1) M::template named_sync<Second>(Ids::of(Second), 2 * Threads, site);
   }
 
   /// Gives `party`, the other one, its turn.
   static JFA_DEVICE void give(int party, Site site = Site::here()) {
-    if (party == 0) {
-      M::template named_arrive<First>(Ids::of(First), 2 * Threads, site);
-    } else {
-      M::template named_arrive<Second>(Ids::of(Second), 2 * Threads, site);
-    }
+    if (party == 0) M::template named_arrive<First>(Ids::of(First), 2 * Threads, site);
+    if (party == 1) M::template named_arrive<Second>(Ids::of(Second), 2 * Threads, site);
   }
 };
 

@@ -27,13 +27,6 @@ JFA_DEVICE std::uint32_t mma_start(const View& view) {
   return View::M::uniform(View::M::shared_address(view.base)) / 16 | kLeading << 16;
 }
 
-template <bool TransposeA, class B, int N, bool Fresh>
-inline constexpr MmaShape kMmaShape = {.type = kElementType<typename B::Element>,
-                                       .n = N,
-                                       .transpose_a = TransposeA,
-                                       .transpose_b = B::kTransposed,
-                                       .fresh = Fresh};
-
 /// acc += a b^T (acc = a b^T unless `accumulate`), with `a` 64 x K and `b` N x K, both tiles or
 /// views; `transposed(x)` for one stored as K rows.
 /// https://docs.nvidia.com/cuda/parallel-thread-execution/#asynchronous-warpgroup-level-matrix-instructions-wgmma-mma
@@ -44,11 +37,13 @@ JFA_DEVICE void wgmma(Fragment<M, N>& acc, A&& a, B&& b, bool accumulate = true,
   const auto b_view = view_of(b);
   using AView = std::remove_const_t<decltype(a_view)>;
   using BView = std::remove_const_t<decltype(b_view)>;
+  static_assert(__is_same(typename AView::Element, typename BView::Element), "one type for both");
   static_assert(AView::kMmaExtent == 64, "a warpgroup multiplies 64 rows");
   static_assert(BView::kMmaExtent == N && BView::kMmaDepth == AView::kMmaDepth,
                 "b must be N x K, or K x N inside transposed()");
-  constexpr MmaShape kFirst = kMmaShape<AView::kTransposed, BView, N, Fresh>;
-  constexpr MmaShape kLater = kMmaShape<AView::kTransposed, BView, N, false>;
+  constexpr auto kType = kElementType<typename BView::Element>;
+  constexpr MmaShape kFirst{kType, N, AView::kTransposed, BView::kTransposed, Fresh};
+  constexpr MmaShape kLater{kType, N, AView::kTransposed, BView::kTransposed, false};
   const std::uint32_t a_start = mma_start(a_view);
   const std::uint32_t b_start = mma_start(b_view);
   M::template wgmma_ss<kFirst>(acc.values, mma_step<AView>(a_start, 0), mma_step<BView>(b_start, 0),
@@ -68,8 +63,8 @@ JFA_DEVICE void wgmma(Fragment<M, N>& acc, Operand<M, T, K>& a, B&& b, bool accu
   using BView = std::remove_const_t<decltype(b_view)>;
   static_assert(BView::kMmaExtent == N && BView::kMmaDepth == K,
                 "b must be N x K, or K x N inside transposed()");
-  constexpr MmaShape kFirst = kMmaShape<false, BView, N, Fresh>;
-  constexpr MmaShape kLater = kMmaShape<false, BView, N, false>;
+  constexpr MmaShape kFirst{kElementType<T>, N, false, BView::kTransposed, Fresh};
+  constexpr MmaShape kLater{kElementType<T>, N, false, BView::kTransposed, false};
   const std::uint32_t b_start = mma_start(b_view);
   M::template wgmma_rs<kFirst>(acc.values, a.values, mma_step<BView>(b_start, 0),
                                !Fresh && accumulate, acc.state, a.state, site);
@@ -104,11 +99,5 @@ JFA_DEVICE void wgmma_wait(First& first, Second& second, Site site = Site::here(
   wgmma_wait<Pending>(first, site);
   First::M::settle(second.values, second.state, site);
 }
-template <int Pending, InRegisters First, InRegisters Second, InRegisters Third>
-JFA_DEVICE void wgmma_wait(First& first, Second& second, Third& third, Site site = Site::here()) {
-  wgmma_wait<Pending>(first, second, site);
-  First::M::settle(third.values, third.state, site);
-}
-
 }  // namespace JFA_BACKEND
 }  // namespace jfa

@@ -12,11 +12,11 @@ JFA_DEVICE std::uint32_t shared_window(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-#define JFA_TRY_WAIT(SCOPE, THEN, OUT, BARRIER, PHASE)                         \
+#define JFA_TRY_WAIT(SCOPE, THEN)                                              \
   asm volatile("{.reg .pred p; again: mbarrier.try_wait.parity.acquire." SCOPE \
                ".shared::cta.b64 p, [%1], %2; " THEN "}"                       \
-               : OUT                                                           \
-               : "r"(shared_window(BARRIER)), "r"((PHASE).parity)              \
+               : "=r"(done)                                                    \
+               : "r"(shared_window(barrier)), "r"(phase.parity)                \
                : "memory")
 
 struct HopperBarriers {
@@ -91,22 +91,16 @@ struct HopperBarriers {
   template <Scope S>
   static JFA_DEVICE bool mbarrier_test(Mbarrier* barrier, Phase phase, Site = Site::here()) {
     std::uint32_t done;
-    if constexpr (S == Scope::Cluster) {
-      JFA_TRY_WAIT("cluster", "selp.u32 %0, 1, 0, p;", "=r"(done), barrier, phase);
-    } else {
-      JFA_TRY_WAIT("cta", "selp.u32 %0, 1, 0, p;", "=r"(done), barrier, phase);
-    }
+    if constexpr (S == Scope::Cluster) JFA_TRY_WAIT("cluster", "selp.u32 %0, 1, 0, p;");
+    if constexpr (S == Scope::Block) JFA_TRY_WAIT("cta", "selp.u32 %0, 1, 0, p;");
     return done != 0;
   }
   /// A loop in asm: one that the compiler sees makes ptxas serialize wgmma around it (C7520).
   template <Scope S>
   static JFA_DEVICE void mbarrier_wait(Mbarrier* barrier, Phase phase, Site = Site::here()) {
-    std::uint32_t unused;
-    if constexpr (S == Scope::Cluster) {
-      JFA_TRY_WAIT("cluster", "@!p bra again;", "=r"(unused), barrier, phase);
-    } else {
-      JFA_TRY_WAIT("cta", "@!p bra again;", "=r"(unused), barrier, phase);
-    }
+    [[maybe_unused]] std::uint32_t done;
+    if constexpr (S == Scope::Cluster) JFA_TRY_WAIT("cluster", "@!p bra again;");
+    if constexpr (S == Scope::Block) JFA_TRY_WAIT("cta", "@!p bra again;");
   }
 
   /// P#parallel-synchronization-and-communication-instructions-membar-fence

@@ -74,17 +74,6 @@ struct HopperThreads {
   static constexpr unsigned kAllLanes = 0xffffffff;
 };
 
-#define JFA_LDMATRIX(TRANS)                                                                \
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4" TRANS ".shared.b16 {%0, %1, %2, %3}, [%4];" \
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])                            \
-               : "r"(shared_window(row))                                                   \
-               : "memory")
-#define JFA_STMATRIX(TRANS)                                                     \
-  asm volatile("stmatrix.sync.aligned.m8n8.x4" TRANS                            \
-               ".shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_window(row)), \
-               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])                       \
-               : "memory")
-
 struct HopperMma {
   /// Nothing to keep: the compiler and ptxas see the registers.
   struct FragmentState {
@@ -136,28 +125,23 @@ struct HopperMma {
   /// Four 8 x 8 matrices of 16-bit elements; lane l gives the place of row l % 8 of matrix l / 8.
   /// P#warp-level-matrix-instructions-ldmatrix
   template <int Count, bool Transpose>
-  static JFA_DEVICE void ldmatrix(std::uint32_t (&r)[Count], const void* row, Site = Site::here()) {
-    static_assert(Count == 4, "four matrices at a time");
-    if constexpr (Transpose) {
-      JFA_LDMATRIX(".trans");
-    } else {
-      JFA_LDMATRIX("");
-    }
+  requires(Count == 4 && !Transpose) static JFA_DEVICE
+      void ldmatrix(std::uint32_t (&r)[Count], const void* row, Site = Site::here()) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared_window(row))
+                 : "memory");
   }
   /// P#warp-level-matrix-instructions-stmatrix
   template <int Count, bool Transpose>
-  static JFA_DEVICE void stmatrix(void* row, const std::uint32_t (&r)[Count], Site = Site::here()) {
-    static_assert(Count == 4, "four matrices at a time");
-    if constexpr (Transpose) {
-      JFA_STMATRIX(".trans");
-    } else {
-      JFA_STMATRIX("");
-    }
+  requires(Count == 4 && !Transpose) static JFA_DEVICE
+      void stmatrix(void* row, const std::uint32_t (&r)[Count], Site = Site::here()) {
+    const std::uint32_t at = shared_window(row);
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at),
+                 "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
   }
 };
-
-#undef JFA_LDMATRIX
-#undef JFA_STMATRIX
 
 /// Ordinary accesses are plain C++: the compiler orders them by the clobbers of the words around.
 struct HopperMemory {
@@ -180,23 +164,18 @@ struct HopperMemory {
 
   /// P#data-movement-and-conversion-instructions-ld, -st, -red: 32-bit integers, GPU scope.
   static JFA_DEVICE int load_acquire(const int* pointer, Site = Site::here()) {
+    const auto at = __cvta_generic_to_global(pointer);
     int value;
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];"
-                 : "=r"(value)
-                 : "l"(__cvta_generic_to_global(pointer))
-                 : "memory");
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
   }
   static JFA_DEVICE void store_release(int* pointer, int value, Site = Site::here()) {
-    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(pointer)),
-                 "r"(value)
-                 : "memory");
+    const auto at = __cvta_generic_to_global(pointer);
+    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
   }
   static JFA_DEVICE void reduce_add_release(int* pointer, int value, Site = Site::here()) {
-    asm volatile(
-        "red.release.gpu.global.add.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(pointer)),
-        "r"(value)
-        : "memory");
+    const auto at = __cvta_generic_to_global(pointer);
+    asm volatile("red.release.gpu.global.add.s32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
   }
   template <class T>
   static JFA_DEVICE T atomic_add(T* pointer, T value, Site = Site::here()) {

@@ -11,31 +11,24 @@ inline namespace gpu {
 
 // One asm statement for each rank. Operands: %0 tile, %1 map, %2 barrier, %3 blocks, %4 policy,
 // then coordinates; a form leaves out those it does not use.
-#define JFA_TENSOR_COPY_OF_RANK(RANK, LIST, HEAD, KIND, BEFORE, AFTER)                             \
+#define JFA_COPY(RANK, LIST, HEAD, KIND, BEFORE, AFTER, BARRIER, BLOCKS)                           \
   asm volatile(HEAD #RANK "d." KIND " " BEFORE LIST AFTER ";" ::"r"(shared_window(tile)),          \
-               "l"(map), "r"(shared_window(barrier)), "h"(blocks), "l"(kPolicy<Hint>), "r"(at[0]), \
+               "l"(map), "r"(shared_window(BARRIER)), "h"(BLOCKS), "l"(kPolicy<Hint>), "r"(at[0]), \
                "r"(at[1]), "r"(at[Rank > 2 ? 2 : 0]), "r"(at[Rank > 3 ? 3 : 0]),                   \
                "r"(at[Rank > 4 ? 4 : 0])                                                           \
                : "memory")
-#define JFA_TENSOR_COPY(HEAD, KIND, BEFORE, AFTER)                                              \
-  do {                                                                                          \
-    static_assert(Rank >= 2 && Rank <= 5, "a tensor map has 2 to 5 dimensions");                \
-    if constexpr (Rank == 2) JFA_TENSOR_COPY_OF_RANK(2, "{%5, %6}", HEAD, KIND, BEFORE, AFTER); \
-    if constexpr (Rank == 3)                                                                    \
-      JFA_TENSOR_COPY_OF_RANK(3, "{%5, %6, %7}", HEAD, KIND, BEFORE, AFTER);                    \
-    if constexpr (Rank == 4)                                                                    \
-      JFA_TENSOR_COPY_OF_RANK(4, "{%5, %6, %7, %8}", HEAD, KIND, BEFORE, AFTER);                \
-    if constexpr (Rank == 5)                                                                    \
-      JFA_TENSOR_COPY_OF_RANK(5, "{%5, %6, %7, %8, %9}", HEAD, KIND, BEFORE, AFTER);            \
-  } while (false)
-#define JFA_HINTED_TENSOR_COPY(HEAD, KIND, BEFORE, AFTER)                  \
-  do {                                                                     \
-    if constexpr (Hint == CacheHint::None) {                               \
-      JFA_TENSOR_COPY(HEAD, KIND, BEFORE, AFTER);                          \
-    } else {                                                               \
-      JFA_TENSOR_COPY(HEAD, KIND ".L2::cache_hint", BEFORE, AFTER ", %4"); \
-    }                                                                      \
-  } while (false)
+#define JFA_COPY_OF_RANK(...)                                                  \
+  static_assert(Rank >= 2 && Rank <= 5, "a tensor map has 2 to 5 dimensions"); \
+  if constexpr (Rank == 2) JFA_COPY(2, "{%5, %6}", __VA_ARGS__);               \
+  if constexpr (Rank == 3) JFA_COPY(3, "{%5, %6, %7}", __VA_ARGS__);           \
+  if constexpr (Rank == 4) JFA_COPY(4, "{%5, %6, %7, %8}", __VA_ARGS__);       \
+  if constexpr (Rank == 5) JFA_COPY(5, "{%5, %6, %7, %8, %9}", __VA_ARGS__)
+#define JFA_TENSOR_COPY(HEAD, KIND, BEFORE, AFTER, ...)                                \
+  if constexpr (Hint == CacheHint::None) {                                             \
+    JFA_COPY_OF_RANK(HEAD, KIND, BEFORE, AFTER, __VA_ARGS__);                          \
+  } else {                                                                             \
+    JFA_COPY_OF_RANK(HEAD, KIND ".L2::cache_hint", BEFORE, AFTER ", %4", __VA_ARGS__); \
+  }
 
 /// What createpolicy.fractional.L2::evict_{first,last} gives for a fraction of 1.
 template <CacheHint Hint>
@@ -53,37 +46,31 @@ struct HopperCopies {
   template <int Rank, CacheHint Hint>
   static JFA_DEVICE void tensor_load(void* tile, const TensorMap* map, const int (&at)[Rank],
                                      Mbarrier* barrier, Site = Site::here()) {
-    const std::uint16_t blocks = 0;
-    JFA_HINTED_TENSOR_COPY("cp.async.bulk.tensor.",
-                           "shared::cluster.global.tile.mbarrier::complete_tx::bytes",
-                           "[%0], [%1, ", "], [%2]");
+    JFA_TENSOR_COPY("cp.async.bulk.tensor.",
+                    "shared::cluster.global.tile.mbarrier::complete_tx::bytes", "[%0], [%1, ",
+                    "], [%2]", barrier, std::uint16_t{0})
   }
   template <int Rank, CacheHint Hint>
   static JFA_DEVICE void tensor_load_multicast(void* tile, const TensorMap* map,
                                                const int (&at)[Rank], Mbarrier* barrier,
                                                std::uint16_t blocks, Site = Site::here()) {
-    JFA_HINTED_TENSOR_COPY("cp.async.bulk.tensor.",
-                           "shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-                           ".multicast::cluster",
-                           "[%0], [%1, ", "], [%2], %3");
+    JFA_TENSOR_COPY("cp.async.bulk.tensor.",
+                    "shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster",
+                    "[%0], [%1, ", "], [%2], %3", barrier, blocks)
   }
   template <int Rank, CacheHint Hint>
   static JFA_DEVICE void tensor_store(const TensorMap* map, const int (&at)[Rank], const void* tile,
                                       Site = Site::here()) {
-    const Mbarrier* barrier = nullptr;
-    const std::uint16_t blocks = 0;
-    JFA_HINTED_TENSOR_COPY("cp.async.bulk.tensor.", "global.shared::cta.tile.bulk_group", "[%1, ",
-                           "], [%0]");
+    JFA_TENSOR_COPY("cp.async.bulk.tensor.", "global.shared::cta.tile.bulk_group", "[%1, ",
+                    "], [%0]", nullptr, std::uint16_t{0})
   }
 
   /// P#data-movement-and-conversion-instructions-cp-reduce-async-bulk-tensor
   template <int Rank, CacheHint Hint>
   static JFA_DEVICE void tensor_reduce_add(const TensorMap* map, const int (&at)[Rank],
                                            const void* tile, Site = Site::here()) {
-    const Mbarrier* barrier = nullptr;
-    const std::uint16_t blocks = 0;
-    JFA_HINTED_TENSOR_COPY("cp.reduce.async.bulk.tensor.", "global.shared::cta.add.tile.bulk_group",
-                           "[%1, ", "], [%0]");
+    JFA_TENSOR_COPY("cp.reduce.async.bulk.tensor.", "global.shared::cta.add.tile.bulk_group",
+                    "[%1, ", "], [%0]", nullptr, std::uint16_t{0})
   }
 
   /// P#data-movement-and-conversion-instructions-cp-async-bulk
@@ -136,16 +123,11 @@ struct HopperCopies {
   static JFA_DEVICE void bulk_wait_read(Site = Site::here()) {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
   }
-
-  /// P#data-movement-and-conversion-instructions-prefetch-prefetchu
-  static JFA_DEVICE void prefetch_tensor_map(const TensorMap* map) {
-    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-  }
 };
 
-#undef JFA_TENSOR_COPY_OF_RANK
+#undef JFA_COPY
+#undef JFA_COPY_OF_RANK
 #undef JFA_TENSOR_COPY
-#undef JFA_HINTED_TENSOR_COPY
 
 }  // namespace gpu
 }  // namespace jfa
