@@ -53,6 +53,7 @@ struct Mbarrier {
 
   std::string name;
   std::int64_t stage = -1;
+  std::string shown;         // with the stage, in traces
   std::uint32_t object = 0;  // in the trace
   int expected_bytes = 0;    // by the label; 0: not said
   int count = 0;

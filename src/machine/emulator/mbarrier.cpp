@@ -71,7 +71,7 @@ void take(Engine& engine, const Mbarrier& barrier, std::int64_t phase, ScopeKind
 WaitState waiting_for(const Mbarrier& barrier, std::int64_t phase, SiteId site) {
   WaitState wait;
   wait.kind = WaitState::Kind::Mbarrier;
-  wait.object = barrier.name;
+  wait.object = barrier.shown;
   wait.site = site;
   wait.phase = phase;
   wait.mbarrier = &barrier;
@@ -143,9 +143,9 @@ void mbarrier_init(void* where, int count, const Label& label, const CallSite& c
   barrier.name = label.name;
   if (*label.kind != '\0') barrier.name += std::string(" ") + label.kind;
   barrier.stage = label.stage;
-  std::string shown = barrier.name;
-  if (label.stage >= 0) shown += '[' + std::to_string(label.stage) + ']';
-  barrier.object = engine.object(shown);
+  barrier.shown = barrier.name;
+  if (label.stage >= 0) barrier.shown += '[' + std::to_string(label.stage) + ']';
+  barrier.object = engine.object(barrier.shown);
   barrier.expected_bytes = label.expected_bytes;
   barrier.count = barrier.pending = count;
   barrier.init = lane.now();

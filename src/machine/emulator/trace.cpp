@@ -221,4 +221,63 @@ void write_waiting(const Trace& trace, std::ostream& out) {
   }
 }
 
+std::vector<Wire> wiring(const Trace& trace) {
+  std::map<std::string, Wire> wires;
+  const auto who = [&](const Event& event) {
+    const std::string role = role_of(trace, event.who);
+    return role.empty() ? std::string("(no role)") : role;
+  };
+  const auto wire_of = [&](const Event& event) -> Wire& {
+    std::string name = trace.objects[event.object];
+    name.resize(std::min(name.find('['), name.size()));
+    Wire& wire = wires[name];
+    wire.barrier = name;
+    return wire;
+  };
+  for (const Event& event : trace.events) {
+    const bool at_barrier = event.object != 0 && event.phase >= 0;
+    if (event.kind == EventKind::Arrive && at_barrier)
+      wire_of(event).released_by.insert(who(event));
+    if (event.kind != EventKind::Pass || !at_barrier) continue;
+    Wire& wire = wire_of(event);
+    wire.waited_for_by.insert(who(event));
+    if (event.cause == kNoEvent) continue;
+    const Event& cause = trace.events[static_cast<std::size_t>(event.cause)];
+    if (cause.kind == EventKind::Issue) wire.released_by.insert("copies of " + who(cause));
+  }
+  std::vector<Wire> result;
+  for (auto& [name, wire] : wires) result.push_back(std::move(wire));
+  return result;
+}
+
+namespace {
+
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+void write_wiring(const Trace& trace, std::ostream& out) {
+  out << "| barrier | released by | waited for by |\n| --- | --- | --- |\n";
+  for (const auto& wire : wiring(trace)) {
+    out << "| " << wire.barrier << " | " << joined(wire.released_by) << " | "
+        << joined(wire.waited_for_by) << " |\n";
+  }
+}
+
+void write_wiring_graph(const Trace& trace, std::ostream& out) {
+  out << "digraph wiring {\n  rankdir=LR;\n";
+  for (const auto& wire : wiring(trace)) {
+    for (const auto& from : wire.released_by) {
+      for (const auto& to : wire.waited_for_by) {
+        out << "  \"" << from << "\" -> \"" << to << "\" [label=\"" << wire.barrier << "\"];\n";
+      }
+    }
+  }
+  out << "}\n";
+}
+
 }  // namespace jfa::emulator

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,5 +63,16 @@ struct WaitRow {
 };
 std::vector<WaitRow> waiting(const Trace& trace);
 void write_waiting(const Trace& trace, std::ostream& out);
+
+// Who releases and who waits at each barrier, as a run shows it; the slots of a ring are one.
+struct Wire {
+  std::string barrier;
+  std::set<std::string> released_by;
+  std::set<std::string> waited_for_by;
+};
+std::vector<Wire> wiring(const Trace& trace);
+void write_wiring(const Trace& trace, std::ostream& out);
+// The same as a Graphviz graph: roles are nodes, barriers the arrows from releaser to waiter.
+void write_wiring_graph(const Trace& trace, std::ostream& out);
 
 }  // namespace jfa::emulator
