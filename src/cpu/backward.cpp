@@ -20,6 +20,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "cpu/gemm-inl.hpp"
+#include "cpu/prefetch-inl.hpp"
 #include "cpu/rows-inl.hpp"
 #include "cpu/scores-inl.hpp"
 #include "hwy/highway.h"
@@ -236,7 +237,22 @@ class BackwardPiece {
   float* dq_ = nullptr;  ///< its sums
 };
 
+/// Rows of the query side that only the backward pass reads.
+HWY_INLINE void prefetch_gradients(const BackwardCall& call, std::int64_t b, std::int64_t head) {
+  if (head == call.problem.heads_q) {
+    head = 0;
+    ++b;
+  }
+  if (b >= call.problem.batch) return;
+  const Sequence& s = call.plan.sequence(b);
+  prefetch_rows(call.given.dout, s.out_begin, s.q_length, head, call.tiling.pack);
+  prefetch_rows(call.given.out, s.out_begin, s.q_length, head, call.tiling.pack);
+}
+
 void backpropagate_piece(const BackwardCall& call, const Piece& piece, std::byte* scratch) {
+  const std::int64_t next_head = piece.packs.end * call.tiling.pack;
+  prefetch_heads(call.problem, call.plan, piece.b, next_head, call.tiling.pack);
+  prefetch_gradients(call, piece.b, next_head);
   BackwardPiece(call, piece, scratch).run();
 }
 
@@ -280,7 +296,7 @@ HWY_EXPORT(backpropagate_piece_scratch);
 HWY_EXPORT(add_dq_sum_rows);
 
 std::int64_t piece_keys(const Problem& problem) {
-  constexpr std::int64_t kBytes = std::int64_t{8} << 20;
+  constexpr std::int64_t kBytes = std::int64_t{16} << 20;
   const std::int64_t row_bytes =
       2 * tile_stride(problem.head_dim) * static_cast<std::int64_t>(sizeof(float));
   const std::int64_t most = kBytes / row_bytes / kKeyTile * kKeyTile;

@@ -18,6 +18,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "cpu/gemm-inl.hpp"
+#include "cpu/prefetch-inl.hpp"
 #include "cpu/rows-inl.hpp"
 #include "cpu/scores-inl.hpp"
 #include "hwy/highway.h"
@@ -144,6 +145,9 @@ class ForwardTile {
 
 void attend_tile(const ForwardCall& call, std::int64_t b, std::int64_t pack, std::int64_t tile,
                  std::byte* scratch) {
+  if (tile == 0) {
+    prefetch_heads(call.problem, call.plan, b, (pack + 1) * call.tiling.pack, call.tiling.pack);
+  }
   ForwardTile(call, b, pack, tile, scratch).run();
 }
 

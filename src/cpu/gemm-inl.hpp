@@ -16,23 +16,11 @@
 #include <utility>
 
 #include "cpu/simd-inl.hpp"
+#include "cpu/tile.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace jfa::cpu {
 namespace HWY_NAMESPACE {
-
-/// A matrix in scratch; `stride` floats lead from one stored row to the next.
-struct ConstTile {
-  const float* data;
-  std::int64_t stride;
-};
-struct Tile {
-  float* data;
-  std::int64_t stride;
-};
-
-/// Whether A is stored row by row, or its transpose is.
-enum class Stored { kAsIs, kTransposed };
 
 /// C = scale * (A B).
 struct Scaled {
@@ -81,34 +69,36 @@ inline constexpr int kBlockVectors = kRegisters == 32 ? 4 : 2;
 template <int kRows, int kVectors, Stored kStored, typename Form>
 HWY_NOINLINE void multiply_block(const Product<kStored, Form>& p, std::int64_t row,
                                  std::int64_t column) {
+  constexpr bool kAsIs = kStored == Stored::kAsIs;
   const Floats d;
-  float* HWY_RESTRICT c = p.c.data + row * p.c.stride + column;
+  const Form form = p.form;
+  const std::int64_t a_stride = p.a.stride;
+  const std::int64_t b_stride = p.b.stride;
+  const std::int64_t c_stride = p.c.stride;
+  const float* HWY_RESTRICT a = p.a.data + (kAsIs ? row * a_stride : row);
+  const float* HWY_RESTRICT b = p.b.data + column;
+  float* HWY_RESTRICT c = p.c.data + row * c_stride + column;
   Vec sum[kRows][kVectors];
   JFA_UNROLL for (int r = 0; r < kRows; ++r) {
     JFA_UNROLL for (int v = 0; v < kVectors; ++v) {
-      sum[r][v] = p.form.start(c + r * p.c.stride + v * kLanes, row + r);
+      sum[r][v] = form.start(c + r * c_stride + v * kLanes, row + r);
     }
   }
-  const bool as_is = kStored == Stored::kAsIs;
-  const float* HWY_RESTRICT a = p.a.data + (as_is ? row * p.a.stride : row);
-  const float* HWY_RESTRICT b = p.b.data + column;
-  const std::int64_t a_stride = p.a.stride;
-  const std::int64_t b_stride = p.b.stride;
-  for (std::int64_t k = 0; k < p.depth; ++k) {
+  for (std::int64_t k = p.depth; k > 0; --k) {
     Vec b_row[kVectors];
     JFA_UNROLL for (int v = 0; v < kVectors; ++v) b_row[v] = hn::Load(d, b + v * kLanes);
     JFA_UNROLL for (int r = 0; r < kRows; ++r) {
-      const Vec value = hn::Set(d, as_is ? a[r * a_stride] : a[r]);
+      const Vec value = hn::Set(d, kAsIs ? a[r * a_stride] : a[r]);
       JFA_UNROLL for (int v = 0; v < kVectors; ++v) {
         sum[r][v] = hn::MulAdd(value, b_row[v], sum[r][v]);
       }
     }
-    a += as_is ? 1 : a_stride;
+    a += kAsIs ? 1 : a_stride;
     b += b_stride;
   }
   JFA_UNROLL for (int r = 0; r < kRows; ++r) {
     JFA_UNROLL for (int v = 0; v < kVectors; ++v) {
-      hn::Store(p.form.finish(sum[r][v]), d, c + r * p.c.stride + v * kLanes);
+      hn::Store(form.finish(sum[r][v]), d, c + r * c_stride + v * kLanes);
     }
   }
 }

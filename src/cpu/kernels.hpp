@@ -47,7 +47,7 @@ struct Piece {
   float* dq_sum = nullptr;
 };
 
-/// The most keys of a piece with dk_dv: what fits into 8 MiB of scratch.
+/// The most keys of a piece with dk_dv: what fits into 16 MiB of scratch.
 std::int64_t piece_keys(const Problem& problem);
 
 /// Bytes of scratch that backpropagate() needs.

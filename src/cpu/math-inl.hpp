@@ -12,8 +12,9 @@ HWY_BEFORE_NAMESPACE();
 namespace jfa::cpu {
 namespace HWY_NAMESPACE {
 
-/// e^x for x up to 88, within 2 units in the last place; exactly 1 at 0, 0 below -87 (where the
-/// result would soon be subnormal), NaN of NaN.
+/// e^x for x up to 88, within a relative error of 2^-22 + |x| 2^-24, the latter no more than what
+/// the rounding of x itself causes; exactly 1 at 0, 0 below -87 (where the result would soon be
+/// subnormal), NaN of NaN.
 ///
 /// x = n ln 2 + f with |f| <= ln 2 / 2. Adding 1.5 * 2^23 rounds x / ln 2 to the integer n and
 /// leaves it in the low bits, from where a shift moves it to the exponent. ln 2 in one piece errs

@@ -29,16 +29,50 @@ struct Element<DType::kF32> {
   static HWY_INLINE void store(Vec v, float* p) { hn::StoreU(v, Floats(), p); }
 };
 
+/// Done on integers: without an instruction for it, the library's own conversions neither round to
+/// nearest nor keep infinities.
 template <>
 struct Element<DType::kF16> {
   using Storage = std::uint16_t;
-  using Halves = hn::Rebind<hwy::float16_t, Floats>;
   using Bits = hn::Rebind<std::uint16_t, Floats>;
+  using Words = hn::Rebind<std::uint32_t, Floats>;
   static HWY_INLINE Vec load(const std::uint16_t* p) {
-    return hn::PromoteTo(Floats(), hn::BitCast(Halves(), hn::LoadU(Bits(), p)));
+    const Floats d;
+    const Words w;
+    const auto half = hn::PromoteTo(w, hn::LoadU(Bits(), p));
+    const auto magnitude = hn::And(half, hn::Set(w, 0x7fffu));
+    const auto sign = hn::ShiftLeft<16>(hn::Sub(half, magnitude));
+    // The exponent's bias rises from 15 to 127, and the greatest exponent to the greatest.
+    const auto scaled = hn::Add(hn::ShiftLeft<13>(magnitude), hn::Set(w, 112u << 23));
+    const auto infinite = hn::Gt(magnitude, hn::Set(w, 0x7bffu));
+    const auto normal = hn::IfThenElse(infinite, hn::Or(scaled, hn::Set(w, 0x7f800000u)), scaled);
+    // A subnormal is read as 2^-14 plus itself.
+    const auto implied = hn::BitCast(d, hn::Add(scaled, hn::Set(w, 1u << 23)));
+    const auto small = hn::BitCast(w, hn::Sub(implied, hn::Set(d, 0x1p-14f)));
+    const auto subnormal = hn::Lt(magnitude, hn::Set(w, 0x400u));
+    return hn::BitCast(d, hn::Or(hn::IfThenElse(subnormal, small, normal), sign));
   }
+  /// Rounds to nearest even; a NaN stays one.
   static HWY_INLINE void store(Vec v, std::uint16_t* p) {
-    hn::StoreU(hn::BitCast(Bits(), hn::DemoteTo(Halves(), v)), Bits(), p);
+    const Floats d;
+    const Words w;
+    const Vec magnitude = hn::Abs(v);
+    const auto bits = hn::BitCast(w, magnitude);
+    const auto sign = hn::ShiftRight<16>(hn::Xor(bits, hn::BitCast(w, v)));
+    // Normal: the exponent's bias falls from 127 to 15 and the lowest 13 bits are rounded away.
+    const auto odd = hn::And(hn::ShiftRight<13>(bits), hn::Set(w, 1u));
+    const auto rounded = hn::Sub(hn::Add(bits, odd), hn::Set(w, (112u << 23) - 0xfffu));
+    // Subnormal: at 0.5 a float's last place is 2^-24, the half's, so that adding 0.5 rounds.
+    const Vec half = hn::Set(d, 0.5f);
+    const auto small = hn::Sub(hn::BitCast(w, hn::Add(magnitude, half)), hn::BitCast(w, half));
+    const auto finite = hn::IfThenElse(hn::RebindMask(w, hn::Lt(magnitude, hn::Set(d, 0x1p-14f))),
+                                       small, hn::ShiftRight<13>(rounded));
+    const auto past =
+        hn::IfThenElse(hn::RebindMask(w, hn::IsNaN(v)), hn::Set(w, 0x7e00u), hn::Set(w, 0x7c00u));
+    const auto fits = hn::RebindMask(w, hn::Lt(magnitude, hn::Set(d, 0x1p16f)));
+    const auto result = hn::Or(hn::IfThenElse(fits, finite, past), sign);
+    const hn::RebindToSigned<Words> i;  // values below 2^16: the saturating demotion is exact
+    hn::StoreU(hn::DemoteTo(Bits(), hn::BitCast(i, result)), Bits(), p);
   }
 };
 

@@ -1,43 +1,16 @@
-// Threads of one call.
+// The threads of one call, their scratch and their shares of work.
 #pragma once
-
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/partitioner.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/run_tasks.hpp"
 #include "cpu/tiling.hpp"
 #include "plan/host_plan.hpp"
 #include "problem/problem.hpp"
 
 namespace jfa::cpu {
-
-/// Threads that a request for `threads` (0: all cores) gets: at most one a core.
-inline int thread_count(int threads) {
-  const int cores = tbb::info::default_concurrency();
-  return threads == 0 ? cores : std::min(threads, cores);
-}
-
-/// Runs `work(task, slot)` for every task below `tasks`. No two tasks run at once in the same slot,
-/// 0 <= slot < threads.
-template <typename Work>
-void run_tasks(int threads, std::int64_t tasks, Work&& work) {
-  if (threads == 1 || tasks <= 1) {
-    for (std::int64_t task = 0; task < tasks; ++task) work(task, 0);
-    return;
-  }
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
-    tbb::parallel_for(
-        std::int64_t{0}, tasks,
-        [&](std::int64_t task) { work(task, tbb::this_task_arena::current_thread_index()); },
-        tbb::simple_partitioner());
-  });
-}
 
 /// The threads of one call, each with its scratch.
 struct Team {

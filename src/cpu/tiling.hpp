@@ -17,7 +17,7 @@ inline constexpr std::int64_t kCacheLineFloats = 16;
 /// in the first-level cache: 64 x 64 scores are 16 KiB.
 inline constexpr std::int64_t kPanel = 64;
 /// Query rows for which a key tile is loaded once.
-inline constexpr std::int64_t kQueryTile = 2 * kPanel;
+inline constexpr std::int64_t kQueryTile = 4 * kPanel;
 /// Key tiles begin at multiples of this, counted from the sequence's first key: how a row's sum is
 /// rounded does not depend on the tile the row is in. Divides every block size of a block mask.
 inline constexpr std::int64_t kKeyTile = 64;
