@@ -153,13 +153,12 @@ void Clock::join(const Clock& other) {
 }
 
 bool Clock::covers(const Clock& other) const {
-  for (const auto& [block, theirs] : other.blocks_) {
+  return std::all_of(other.blocks_.begin(), other.blocks_.end(), [&](const auto& theirs) {
     const auto ours = std::find_if(blocks_.begin(), blocks_.end(),
-                                   [&](const auto& entry) { return entry.first == block; });
+                                   [&](const auto& entry) { return entry.first == theirs.first; });
     if (ours == blocks_.end()) return false;
-    if (ours->second != theirs && !ours->second->covers(*theirs)) return false;
-  }
-  return true;
+    return ours->second == theirs.second || ours->second->covers(*theirs.second);
+  });
 }
 
 bool covers(const ClockRef& clock, const ClockRef& other) {

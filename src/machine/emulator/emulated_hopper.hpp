@@ -45,7 +45,14 @@ struct EmulatedThreads {
   }
   template <class T>
   static T uniform(T x, Site site = Site::here()) {
-    return exchange(x, 0, call_site(site, "uniform"));
+    const T first = exchange(x, 0, call_site(site, "uniform"));
+    if (std::bit_cast<std::uint32_t>(first) != std::bit_cast<std::uint32_t>(x)) {
+      auto& engine = emulator::Engine::current();
+      engine.fail({emulator::FindingKind::Divergence,
+                   "a value said to be uniform differs between the lanes of a warp",
+                   engine.site(call_site(site, "uniform"))});
+    }
+    return first;
   }
   template <class T>
   static T shuffle(T x, int from, Site site = Site::here()) {

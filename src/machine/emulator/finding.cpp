@@ -56,7 +56,8 @@ std::string report(const Finding& finding) {
     if (barrier.phase_wanted >= 0) out << ", phase wanted " << barrier.phase_wanted;
     if (barrier.phase_held >= 0) out << ", phase in progress " << barrier.phase_held;
     if (barrier.arrivals_missing >= 0) out << ", arrivals missing " << barrier.arrivals_missing;
-    if (barrier.bytes_missing != 0) out << ", bytes missing " << barrier.bytes_missing;
+    if (barrier.bytes_missing > 0) out << ", bytes missing " << barrier.bytes_missing;
+    if (barrier.bytes_missing < 0) out << ", bytes too many " << -barrier.bytes_missing;
     out << '\n';
   }
   out << "  replay   schedule " << finding.schedule << ", seed " << finding.seed << '\n';

@@ -224,7 +224,7 @@ struct WrongPhase : Caged {
     } else if (M::thread_index() == 32) {
       while (M::load_acquire(p.flags) < 1) continue;
       auto key = smem.ready.key();
-      if constexpr (Bug) key.phase = key.phase.previous();
+      if constexpr (Bug) key = key.previous();
       smem.ready.pass(key);
       M::store_global(p.floats, M::load_shared(&smem.value));
       M::atomic_add(p.flags, 1);
