@@ -19,7 +19,7 @@ std::map<std::uint32_t, std::string> barrier_names(const TracedBlock& block) {
   std::map<std::uint32_t, std::string> names;
   for (const auto& warp : block.warps) {
     for (const TraceRecord& record : warp) {
-      if (record.kind != TraceKind::Barrier) continue;
+      if (record.kind != TraceKind::kBarrier) continue;
       std::string& name = names[record.object] = text_of(record);
       if (record.slot < 0) continue;
       name += record.is_empty != 0 ? " empty" : " full";
@@ -51,7 +51,7 @@ class Clock {
 /// The role a warp is in at `cycles`, "" outside all.
 std::string role_at(const std::vector<TraceRecord>& warp, std::int64_t cycles) {
   for (const TraceRecord& record : warp) {
-    if (record.kind == TraceKind::Role && record.begin <= cycles && cycles <= record.end) {
+    if (record.kind == TraceKind::kRole && record.begin <= cycles && cycles <= record.end) {
       return text_of(record);
     }
   }
@@ -70,9 +70,9 @@ std::vector<TraceSlice> slices_of(const std::vector<TracedBlock>& blocks) {
     const Clock clock(blocks[b].clocks, origin);
     for (std::size_t w = 0; w < blocks[b].warps.size(); ++w) {
       for (const TraceRecord& record : blocks[b].warps[w]) {
-        if (record.kind == TraceKind::Barrier) continue;
+        if (record.kind == TraceKind::kBarrier) continue;
         const auto named = names.find(record.object);
-        const bool by_address = record.kind == TraceKind::BarrierWait && named != names.end();
+        const bool by_address = record.kind == TraceKind::kBarrierWait && named != names.end();
         slices.push_back({static_cast<int>(b), static_cast<int>(w), record.kind,
                           role_at(blocks[b].warps[w], record.begin),
                           by_address ? named->second : text_of(record), clock(record.begin),
@@ -90,7 +90,7 @@ void write_perfetto(const std::vector<TraceSlice>& slices, std::ostream& out) {
     std::string& track = tracks[{slice.block, slice.warp}];
     if (track.empty()) track = "warp " + std::to_string(slice.warp) + ' ' + slice.role;
     events.push_back({{"name", slice.name},
-                      {"cat", slice.kind == TraceKind::Role ? "role" : "wait"},
+                      {"cat", slice.kind == TraceKind::kRole ? "role" : "wait"},
                       {"ph", "X"},
                       {"pid", slice.block},
                       {"tid", slice.warp},
@@ -120,7 +120,7 @@ void write_waiting(const std::vector<TraceSlice>& slices, std::ostream& out) {
   std::map<std::string, double> role_ns;
   for (const TraceSlice& slice : slices) {
     const double ns = slice.end_ns - slice.begin_ns;
-    if (slice.kind == TraceKind::Role) {
+    if (slice.kind == TraceKind::kRole) {
       role_ns[slice.role] += ns;
       continue;
     }

@@ -10,12 +10,12 @@
 namespace jfa {
 
 enum class TraceKind : std::uint32_t {
-  Role,         // from entering a role to leaving it
-  Barrier,      // an mbarrier gets its name; no duration
-  BarrierWait,  // `object` is the mbarrier's address
-  Meeting,      // at a named barrier, sync_block (id 0) or the cluster's barrier
-  MmaWait,      // for groups of MMAs
-  StoreWait,    // for stores and reduce-adds
+  kRole,         // from entering a role to leaving it
+  kBarrier,      // an mbarrier gets its name; no duration
+  kBarrierWait,  // `object` is the mbarrier's address
+  kMeeting,      // at a named barrier, sync_block (id 0) or the cluster's barrier
+  kMmaWait,      // for groups of MMAs
+  kStoreWait,    // for stores and reduce-adds
 };
 
 /// Written by the GPU. Times are cycles of the multiprocessor's clock.

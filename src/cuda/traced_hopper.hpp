@@ -51,7 +51,7 @@ struct TracedHopper : Hopper {
   template <Name N>
   static JFA_DEVICE void enter_role(Site = Site::here()) {
     const std::int64_t now = clock64();
-    write<N>({now, now, TraceKind::Role, 0, -1, 0, {}});
+    write<N>({now, now, TraceKind::kRole, 0, -1, 0, {}});
   }
   /// Closes the warp's last open role, when its last lane leaves.
   static JFA_DEVICE void leave_role(Site = Site::here()) {
@@ -59,7 +59,7 @@ struct TracedHopper : Hopper {
     if (!leads() || !traced()) return;
     for (std::uint32_t i = next_record(warp()); i-- > 0;) {
       TraceRecord& record = records_of_warp()[i];
-      if (record.kind != TraceKind::Role || record.end != record.begin) continue;
+      if (record.kind != TraceKind::kRole || record.end != record.begin) continue;
       record.end = clock64();
       return;
     }
@@ -72,7 +72,7 @@ struct TracedHopper : Hopper {
     const std::int64_t now = clock64();
     write<N>({now,
               now,
-              TraceKind::Barrier,
+              TraceKind::kBarrier,
               shared_window(barrier),
               kind == BarrierKind::Gate ? -1 : slot,
               kind == BarrierKind::Empty,
@@ -82,41 +82,41 @@ struct TracedHopper : Hopper {
   static JFA_DEVICE void mbarrier_wait(Mbarrier* barrier, Phase phase, Site site = Site::here()) {
     const std::int64_t begin = clock64();
     Hopper::mbarrier_wait<S>(barrier, phase, site);
-    write<"">({begin, clock64(), TraceKind::BarrierWait, shared_window(barrier), -1, 0, {}});
+    write<"">({begin, clock64(), TraceKind::kBarrierWait, shared_window(barrier), -1, 0, {}});
   }
   static JFA_DEVICE void sync_block(Site site = Site::here()) {
     const std::int64_t begin = clock64();
     Hopper::sync_block(site);
-    write<"block">({begin, clock64(), TraceKind::Meeting, 0, -1, 0, {}});
+    write<"block">({begin, clock64(), TraceKind::kMeeting, 0, -1, 0, {}});
   }
   template <Name N>
   static JFA_DEVICE void named_sync(int id, int threads, Site site = Site::here()) {
     const std::int64_t begin = clock64();
     Hopper::named_sync<N>(id, threads, site);
-    write<N>({begin, clock64(), TraceKind::Meeting, static_cast<std::uint32_t>(id), -1, 0, {}});
+    write<N>({begin, clock64(), TraceKind::kMeeting, static_cast<std::uint32_t>(id), -1, 0, {}});
   }
   static JFA_DEVICE void cluster_wait(Site site = Site::here()) {
     const std::int64_t begin = clock64();
     Hopper::cluster_wait(site);
-    write<"cluster">({begin, clock64(), TraceKind::Meeting, 0, -1, 0, {}});
+    write<"cluster">({begin, clock64(), TraceKind::kMeeting, 0, -1, 0, {}});
   }
   template <int Pending>
   static JFA_DEVICE void wgmma_wait(Site site = Site::here()) {
     const std::int64_t begin = clock64();
     Hopper::wgmma_wait<Pending>(site);
-    write<"MMA">({begin, clock64(), TraceKind::MmaWait, 0, -1, 0, {}});
+    write<"MMA">({begin, clock64(), TraceKind::kMmaWait, 0, -1, 0, {}});
   }
   template <int Pending>
   static JFA_DEVICE void bulk_wait(Site site = Site::here()) {
     const std::int64_t begin = clock64();
     Hopper::bulk_wait<Pending>(site);
-    write<"stores done">({begin, clock64(), TraceKind::StoreWait, 0, -1, 0, {}});
+    write<"stores done">({begin, clock64(), TraceKind::kStoreWait, 0, -1, 0, {}});
   }
   template <int Pending>
   static JFA_DEVICE void bulk_wait_read(Site site = Site::here()) {
     const std::int64_t begin = clock64();
     Hopper::bulk_wait_read<Pending>(site);
-    write<"stores read">({begin, clock64(), TraceKind::StoreWait, 0, -1, 0, {}});
+    write<"stores read">({begin, clock64(), TraceKind::kStoreWait, 0, -1, 0, {}});
   }
 
  private:

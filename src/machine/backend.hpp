@@ -58,10 +58,10 @@ struct Site {
 /// NOTE [names]: nvcc takes a Name in no argument of a __global__ template and does not deduce one
 /// as `auto`. So names are given explicitly and only handed on as template arguments.
 struct Name {
-  char text[24];
+  char text[24] = {};
 
   template <std::size_t Size>
-  consteval Name(const char (&literal)[Size]) : text{} {
+  consteval Name(const char (&literal)[Size]) {
     static_assert(Size <= sizeof(text), "a name has at most 23 characters");
     for (std::size_t i = 0; i < Size; ++i) text[i] = literal[i];
   }

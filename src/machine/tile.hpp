@@ -49,8 +49,9 @@ struct TileView {
     const int panel = S == Swizzle::None ? 0 : col / kPanelCols;
     const int byte = (col - panel * kPanelCols) * kSize;
     const int flip = S == Swizzle::None ? 0 : ((row * kPitch >> 7) & kSwizzleMask) << 4;
-    char* row_start = reinterpret_cast<char*>(base) + row * kPitch;
-    return reinterpret_cast<T*>(row_start + panel * kPanelBytes + (byte ^ flip));
+    const int down = row * kPitch;
+    const int across = panel * kPanelBytes + (byte ^ flip);
+    return reinterpret_cast<T*>(reinterpret_cast<char*>(base) + down + across);
   }
 
   /// `Count` neighbours in a row, one access (at most 16 bytes, aligned to their size).

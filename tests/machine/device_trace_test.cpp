@@ -20,7 +20,7 @@ TraceRecord record(TraceKind kind, std::int64_t begin, std::int64_t end, std::st
 }
 
 TraceRecord barrier(std::uint32_t address, std::int32_t slot, bool is_empty) {
-  TraceRecord result = record(TraceKind::Barrier, 0, 0, "kv", address);
+  TraceRecord result = record(TraceKind::kBarrier, 0, 0, "kv", address);
   result.slot = slot;
   result.is_empty = is_empty ? 1 : 0;
   return result;
@@ -30,12 +30,12 @@ TraceRecord barrier(std::uint32_t address, std::int32_t slot, bool is_empty) {
 std::vector<TracedBlock> two_blocks() {
   TracedBlock first{{1000, 5000, 3000, 6000}, {}};
   first.warps = {
-      {barrier(64, 0, false), barrier(72, 1, true), record(TraceKind::Role, 1100, 2900, "load"),
-       record(TraceKind::BarrierWait, 1200, 1400, "", 72)},
-      {record(TraceKind::Role, 1100, 2900, "attend"),
-       record(TraceKind::BarrierWait, 1400, 1800, "", 64),
-       record(TraceKind::MmaWait, 2000, 2100, "MMA")}};
-  TracedBlock second{{0, 6000, 2000, 7000}, {{record(TraceKind::Meeting, 100, 300, "block")}}};
+      {barrier(64, 0, false), barrier(72, 1, true), record(TraceKind::kRole, 1100, 2900, "load"),
+       record(TraceKind::kBarrierWait, 1200, 1400, "", 72)},
+      {record(TraceKind::kRole, 1100, 2900, "attend"),
+       record(TraceKind::kBarrierWait, 1400, 1800, "", 64),
+       record(TraceKind::kMmaWait, 2000, 2100, "MMA")}};
+  TracedBlock second{{0, 6000, 2000, 7000}, {{record(TraceKind::kMeeting, 100, 300, "block")}}};
   return {first, second};
 }
 

@@ -27,35 +27,36 @@ void for_each_schedule(std::uint64_t seeds, Check check) {
 Inputs inputs_of(std::uint64_t seed) { return seed % 2 == 0 ? Inputs::Exact : Inputs::Spread; }
 
 TEST(SamplesEmulated, RingCopy) {
-  constexpr RingCopyConfig kConfig = {.tile_rows = 8, .slots = 3};
+  static constexpr RingCopyConfig kConfig = {.tile_rows = 8, .slots = 3};
   for_each_schedule(4, [](EmulatedDevice& device, std::uint64_t seed) {
     check_ring_copy<kConfig>(device, 43, 136, 2, seed);
   });
 }
 
 TEST(SamplesEmulated, MulticastCopy) {
-  constexpr MulticastCopyConfig kConfig = {.tile_rows = 16, .slots = 2};
+  static constexpr MulticastCopyConfig kConfig = {.tile_rows = 16, .slots = 2};
   for_each_schedule(4, [](EmulatedDevice& device, std::uint64_t seed) {
     check_multicast_copy<kConfig>(device, 83, 72, 2, seed);
   });
 }
 
 TEST(SamplesEmulated, Softmax) {
-  constexpr SoftmaxConfig kConfig = {.cols = 64};
+  static constexpr SoftmaxConfig kConfig = {.cols = 64};
   for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t seed) {
     check_softmax<kConfig>(device, 200, 1, seed);
   });
 }
 
 TEST(SamplesEmulated, Gemm) {
-  constexpr GemmConfig kConfig = {.tile_n = 64, .tile_k = 64, .stages = 2, .band = 2};
+  static constexpr GemmConfig kConfig = {.tile_n = 64, .tile_k = 64, .stages = 2, .band = 2};
   for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t seed) {
     check_gemm<kConfig>(device, 150, 136, 200, 2, inputs_of(seed), seed);
   });
 }
 
 TEST(SamplesEmulated, SplitKGemm) {
-  constexpr GemmConfig kConfig = {.tile_n = 64, .tile_k = 64, .stages = 2, .splits = 2, .band = 2};
+  static constexpr GemmConfig kConfig = {
+      .tile_n = 64, .tile_k = 64, .stages = 2, .splits = 2, .band = 2};
   for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t seed) {
     check_gemm<kConfig>(device, 130, 72, 200, 2, inputs_of(seed), seed);
   });
@@ -99,7 +100,7 @@ void check_mma_emulated() {
 // Each way to give operands, in each swizzle; several panels in either direction where it allows.
 template <bool Half, bool Registers, bool TransposedA, bool TransposedB>
 void check_mma_layouts() {
-  constexpr auto kConfig = [](int n, int k, Swizzle swizzle) {
+  static constexpr auto kConfig = [](int n, int k, Swizzle swizzle) {
     return MmaProbeConfig{.n = n,
                           .k = k,
                           .swizzle = swizzle,
