@@ -11,5 +11,9 @@ void add_bench(CLI::App& app);
 void add_check(CLI::App& app);
 void add_gen(CLI::App& app);
 void add_info(CLI::App& app);
+// With the emulator built in:
+void add_verify(CLI::App& app);
+void add_trace(CLI::App& app);
+void add_wiring(CLI::App& app);
 
 }  // namespace jfa::tool

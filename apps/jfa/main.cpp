@@ -23,6 +23,11 @@ void add_commands(CLI::App& app) {
   add_check(app);
   add_gen(app);
   add_info(app);
+#ifdef JFA_EMULATOR
+  add_verify(app);
+  add_trace(app);
+  add_wiring(app);
+#endif
 }
 
 /// Says what there is, where the parser would only say that a word is not expected.
