@@ -14,6 +14,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/jfa-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/jfa-config.cmake ${PROJECT_BINARY_DIR}/jfa-config-version.cmake
         DESTINATION ${jfa_package_dir})
 
+# Relative to the file itself, so that `cmake --install --prefix` elsewhere works.
+file(RELATIVE_PATH jfa_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+     ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/jfa.pc.in ${PROJECT_BINARY_DIR}/jfa.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/jfa.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(JFA_TOOL)
