@@ -242,11 +242,8 @@ JFA_DEVICE void init_barriers(Fn fn, Site site = Site::here()) {
     fn();
     M::mbarrier_fence_init(site);
   }
-  if constexpr (ClusterSize > 1) {
-    sync_cluster<M>(site);
-  } else {
-    M::sync_block(site);
-  }
+  if constexpr (ClusterSize > 1) sync_cluster<M>(site);
+  if constexpr (ClusterSize == 1) M::sync_block(site);
 }
 
 }  // namespace JFA_BACKEND

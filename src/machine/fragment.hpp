@@ -212,10 +212,13 @@ requires(std::is_same_v<typename View::Element, float>) JFA_DEVICE
     void store_fragment(const View& to, Fragment<M, N>& from, Site site = Site::here()) {
   static_assert(View::kRows == 64 && View::kCols == N, "the tile has the fragment's shape");
   from.state.reading(site);
+  const auto below = to.template rows<56>(8);
+  const int row = from.first_row();
+  const int col = from.first_col();
   JFA_UNROLL
-  for (int i = 0; i < N / 2; i += 2) {
-    to.template store<2>(from.first_row() + i / 2 % 2 * 8, from.first_col() + i / 4 * 8,
-                         {from.values[i], from.values[i + 1]}, site);
+  for (int i = 0; i < N / 2; i += 4) {
+    to.template store<2>(row, col + 2 * i, {from.values[i], from.values[i + 1]}, site);
+    below.template store<2>(row, col + 2 * i, {from.values[i + 2], from.values[i + 3]}, site);
   }
 }
 
@@ -240,12 +243,18 @@ template <class M, int N, class View>
 JFA_DEVICE void load_fragment(Fragment<M, N>& to, const View& from, Site site = Site::here()) {
   static_assert(View::kRows == 64 && View::kCols == N, "the tile has the fragment's shape");
   to.state.writing(site);
+  const auto below = from.template rows<56>(8);
+  const int row = to.first_row();
+  const int col = to.first_col();
   JFA_UNROLL
-  for (int i = 0; i < N / 2; i += 2) {
-    const auto pair =
-        from.template load<2>(to.first_row() + i / 2 % 2 * 8, to.first_col() + i / 4 * 8, site);
-    to.values[i] = M::to_float(pair.values[0]);
-    to.values[i + 1] = M::to_float(pair.values[1]);
+  for (int i = 0; i < N / 2; i += 4) {
+    const auto upper_pair = from.template load<2>(row, col + 2 * i, site);
+    const auto lower_pair = below.template load<2>(row, col + 2 * i, site);
+    JFA_UNROLL
+    for (int k = 0; k < 2; ++k) {
+      to.values[i + k] = M::to_float(upper_pair.values[k]);
+      to.values[i + 2 + k] = M::to_float(lower_pair.values[k]);
+    }
   }
 }
 

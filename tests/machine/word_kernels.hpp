@@ -195,7 +195,7 @@ struct Lanes {
   static JFA_DEVICE void run(const Params& p, Smem&) {
     const int lane = M::lane();
     const int elected = M::elect() ? 1 : 0;
-    const int results[8] = {M::uniform(lane + 5),
+    const int results[8] = {M::uniform(M::warp_index() + 5),
                             M::shuffle(lane, (lane + 1) % 32),
                             M::shuffle_xor(lane, 16),
                             M::any(lane == 7) ? 1 : 0,

@@ -106,13 +106,9 @@ struct HopperBarriers {
   /// P#parallel-synchronization-and-communication-instructions-membar-fence
   template <Space S>
   static JFA_DEVICE void fence_proxy_async(Site = Site::here()) {
-    if constexpr (S == Space::Shared) {
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    } else if constexpr (S == Space::Global) {
-      asm volatile("fence.proxy.async.global;" ::: "memory");
-    } else {
-      asm volatile("fence.proxy.async;" ::: "memory");
-    }
+    if constexpr (S == Space::Shared) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    if constexpr (S == Space::Global) asm volatile("fence.proxy.async.global;" ::: "memory");
+    if constexpr (S == Space::Both) asm volatile("fence.proxy.async;" ::: "memory");
   }
   static JFA_DEVICE void fence_gpu(Site = Site::here()) {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");

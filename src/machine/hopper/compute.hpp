@@ -35,6 +35,7 @@ struct HopperThreads {
   }
 
   /// P#data-movement-and-conversion-instructions-shfl-sync
+  /// `uniform`: a value that all lanes hold, told to the compiler.
   template <class T>
   static JFA_DEVICE T uniform(T x, Site = Site::here()) {
     return __shfl_sync(kAllLanes, x, 0);

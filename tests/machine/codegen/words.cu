@@ -489,6 +489,39 @@ extern "C" __global__ void __launch_bounds__(128) store_fragment_raw(const float
   }
 }
 
+extern "C" __global__ void __launch_bounds__(128) load_fragment_word(float* out) {
+  __shared__ Tile<H, float, 64, 32> tile;
+  Fragment<H, 32> x;
+  load_fragment(x, tile.view());
+  x.apply([](int, int, float& value) { value += 1; });
+  store_fragment(tile.view(), x);
+  __syncthreads();
+  out[threadIdx.x] = tile.elements[threadIdx.x];
+}
+extern "C" __global__ void __launch_bounds__(128) load_fragment_raw(float* out) {
+  __shared__ Tile<H, float, 64, 32> tile;
+  const int lane = threadIdx.x % 32;
+  const auto pair = [&](int row, int i) {
+    const int down = (row + i / 2 % 2 * 8) * 128;
+    const int across = (lane % 4 * 8 + i / 4 * 32) ^ ((row & 7) << 4);
+    return reinterpret_cast<float2*>(reinterpret_cast<char*>(&tile) + down + across);
+  };
+  // Each word finds its warp's rows by a shuffle of its own.
+  const auto first_row = [&] {
+    return (__shfl_sync(0xffffffff, threadIdx.x / 32, 0) & 3) * 16 + lane / 4;
+  };
+  float x[16];
+  const int from = first_row();
+  for (int i = 0; i < 16; i += 2) {
+    x[i] = pair(from, i)->x + 1;
+    x[i + 1] = pair(from, i)->y + 1;
+  }
+  const int to = first_row();
+  for (int i = 0; i < 16; i += 2) *pair(to, i) = {x[i], x[i + 1]};
+  __syncthreads();
+  out[threadIdx.x] = tile.elements[threadIdx.x];
+}
+
 extern "C" __global__ void __launch_bounds__(128) convert_word(const float* data, uint32_t* out) {
   Fragment<H, 16> x;
   Operand<H, fp16, 16> to;
