@@ -31,6 +31,15 @@ build fuzz
 step "Fuzzing"
 ctest --preset fuzz
 
+if command -v nvcc >/dev/null; then
+  # Needs the compiler, not a GPU; where there is none, the tests that need one say so.
+  python3 -m venv build/venv
+  build/venv/bin/pip install -q nvidia-cuda-cuobjdump
+  build cuda -DPython3_EXECUTABLE="$PWD/build/venv/bin/python"
+  step "GPU code generation"
+  ctest --preset cuda -L 'codegen|gpu'
+fi
+
 step "Documentation"
 python3 tests/docs/run_docs.py README.md CONTRIBUTING.md docs/*.md examples/*.md bench/*.md
 
