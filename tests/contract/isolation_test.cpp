@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -122,21 +123,32 @@ TEST_P(Isolation, WhateverASequenceHoldsStaysThere) {
   EXPECT_GT(compared, static_cast<int>(kSeeds) / 2);
 }
 
+/// Every bit of a NaN that an element can hold: all of its payload set.
+void store_full_nan(const TensorView& view, std::int64_t row, std::int64_t d) {
+  const std::int64_t size = element_size(view.dtype);
+  auto* const at = static_cast<std::byte*>(view.data) + (row * view.row_stride + d) * size;
+  std::memset(at, 0xFF, static_cast<std::size_t>(size));
+}
+
 /// The counterpart: a NaN that a query sees must show in its result.
 TEST_P(Isolation, WhatAQuerySeesShows) {
   const Engine& engine = *GetParam();
-  Scenario scenario;
-  scenario.dtype = DType::kBf16;
-  scenario.sequences = {{{130, 200}, {}}, {{70, 64}, {}}};
-  for (const bool in_keys : {false, true}) {
-    Data data(scenario);
-    store(in_keys ? data.qkv().k : data.qkv().v, 131, 0, 5, std::nan(""));
-    const Forward forward = run_forward(engine, data, engine.ways()[0]);
-    for (std::int64_t row = 0; row < 130; ++row) {
-      EXPECT_EQ(std::isnan(forward.lse.data[row]), in_keys) << "row " << row;
-      EXPECT_TRUE(std::isnan(reference::load(forward.out, row, 0, 5))) << "row " << row;
+  for (const DType dtype : {DType::kBf16, DType::kF16, DType::kF32}) {
+    if (dtype == DType::kF32 && !engine.limits().fp32) continue;
+    Scenario scenario;
+    scenario.dtype = dtype;
+    scenario.sequences = {{{130, 200}, {}}, {{70, 64}, {}}};
+    for (const bool in_keys : {false, true}) {
+      SCOPED_TRACE(scenario.describe() + (in_keys ? ", in k" : ", in v"));
+      Data data(scenario);
+      store_full_nan(in_keys ? data.qkv().k : data.qkv().v, 131, 5);
+      const Forward forward = run_forward(engine, data, engine.ways()[0]);
+      for (std::int64_t row = 0; row < 130; ++row) {
+        EXPECT_EQ(std::isnan(forward.lse.data[row]), in_keys) << "row " << row;
+        EXPECT_TRUE(std::isnan(reference::load(forward.out, row, 0, 5))) << "row " << row;
+      }
+      EXPECT_FALSE(std::isnan(reference::load(forward.out, 130, 0, 5)));
     }
-    EXPECT_FALSE(std::isnan(reference::load(forward.out, 130, 0, 5)));
   }
 }
 

@@ -32,19 +32,39 @@ std::string results(const Engine& engine, const Data& data, const Way& way) {
   return bits;
 }
 
-TEST_P(SameBits, HoweverTheCallIsMade) {
-  const Engine& engine = *GetParam();
+void expect_same_bits(const Engine& engine, const Scenario& scenario) {
+  SCOPED_TRACE(scenario.describe());
+  const Data data(scenario);
   const std::vector<Way> ways = engine.ways();
+  const std::string first = results(engine, data, ways[0]);
+  for (const Way& way : ways) EXPECT_TRUE(results(engine, data, way) == first) << way.name;
+}
+
+TEST_P(SameBits, HoweverTheCallIsMade) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    Scenario scenario = draw_scenario(7000 + seed, engine.limits(), 1e7);
+    Scenario scenario = draw_scenario(7000 + seed, GetParam()->limits(), 1e7);
     scenario.deterministic = seed % 2 == 0;
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + scenario.describe());
-    const Data data(scenario);
-    const std::string first = results(engine, data, ways[0]);
-    for (const Way& way : ways) {
-      ASSERT_TRUE(results(engine, data, way) == first) << way.name;
+    expect_same_bits(*GetParam(), scenario);
+  }
+}
+
+/// One sequence is most of the work, so that it is split.
+TEST_P(SameBits, OfOneLongSequenceAmongShortOnes) {
+  Scenario scenario;
+  scenario.deterministic = true;
+  scenario.dtype = DType::kBf16;
+  scenario.sequences = {{{20, 30}, {}}, {{700, 1500}, {}}, {{9, 0}, {}}, {{64, 64}, {3, 3}}};
+  for (const Window window : {Window{}, Window{500, 0}}) {
+    scenario.window = window;
+    for (const std::int64_t group_size : {1, 2}) {
+      scenario.group_size = group_size;
+      expect_same_bits(*GetParam(), scenario);
     }
   }
+  scenario.broadcast_q = true;
+  scenario.q_length = 150;
+  for (Lengths& l : scenario.sequences) l = {{150, l.rows.kv}, {0, l.gap.kv}};
+  expect_same_bits(*GetParam(), scenario);
 }
 
 TEST_P(SameBits, WhenCallsRunAtTheSameTime) {

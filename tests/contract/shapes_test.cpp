@@ -22,6 +22,13 @@ class Shapes : public testing::TestWithParam<const Engine*> {
     }
   }
 
+  /// With all of the machine.
+  static void check_once(const Scenario& scenario) {
+    const Way way = GetParam()->ways().back();
+    SCOPED_TRACE(scenario.describe() + "; " + way.name);
+    expect_contract(*GetParam(), Data(scenario), way);
+  }
+
   static Scenario of(std::vector<Lengths> sequences) {
     Scenario scenario;
     scenario.dtype = DType::kBf16;
@@ -90,6 +97,22 @@ TEST_P(Shapes, EveryLengthAroundATile) {
   }
 }
 
+TEST_P(Shapes, BlocksLargerThanEverySequence) {
+  Scenario scenario = of({{{70, 130}, {}}, {{0, 5}, {}}, {{200, 3}, {1, 1}}, {{3, 0}, {}}});
+  for (const bool broadcast_q : {false, true}) {
+    if (broadcast_q) {
+      scenario.broadcast_q = true;
+      scenario.q_length = 70;
+      for (Lengths& l : scenario.sequences) l = {{70, l.rows.kv}, {0, l.gap.kv}};
+    }
+    scenario.blocks = BlockLists{std::int64_t{1} << 56, std::int64_t{1} << 56, true, 60};
+    check(scenario);
+    scenario.blocks = BlockLists{192, std::int64_t{1} << 40, false, 100};
+    scenario.causal = true;
+    check(scenario);
+  }
+}
+
 TEST_P(Shapes, ManyShortSequences) {
   Scenario scenario = of({});
   scenario.head_dim = 8;
@@ -111,15 +134,15 @@ TEST_P(Shapes, LongKeysAndLongQueries) {
   if (kSanitized) GTEST_SKIP() << "long";
   Scenario scenario = of({{{33, 6000}, {}}, {{3000, 7}, {}}, {{1, 20000}, {}}});
   scenario.heads_kv = 1;
-  check(scenario);
+  check_once(scenario);
   scenario.causal = true;
-  check(scenario);
+  check_once(scenario);
   scenario.causal = false;
   scenario.window = {300, 10};
   scenario.sequences = {{{5000, 5000}, {}}};
   scenario.group_size = 1;
   scenario.head_dim = 16;
-  check(scenario);
+  check_once(scenario);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Shapes, testing::ValuesIn(engines()), engine_name);
