@@ -1,0 +1,341 @@
+// Attention forward on a jagged batch, for Hopper.
+//
+//   S = scores(q k^T), masked;  P = softmax(S);  out = P v;  lse = log(sum(exp(S)))
+//
+// for every sequence and head. Persistent blocks take items (runs of query tiles) from a plan.
+//
+// | role     | warps   | registers | does                                                       |
+// | -------- | ------- | --------- | ---------------------------------------------------------- |
+// | schedule | 0       | 40        | takes items, says tile by tile what is to be done          |
+// | load     | 1       | 40        | one thread copies Q tiles, K and V blocks                  |
+// | store    | 2 and 3 | 40        | one thread each copies a warpgroup's part of O out          |
+// | attend   | 4 to 11 | 232       | a warpgroup for each half of a tile's 128 rows: attend.hpp |
+//
+// Barrier graph:
+//   schedule --work full--> load, store, attend --work empty--> schedule
+//   load --q full--> attend --o ready--> store --q empty--> load     (O is staged in its Q tile)
+//   load --k, v full--> attend --k, v empty--> load
+//
+// Schedule of one warpgroup; a row is what may run at once, block j of a flat stream of key blocks
+// that goes on from tile to tile:
+//
+// | load           | tensor cores                    | attend                               |
+// | -------------- | ------------------------------- | ------------------------------------ |
+// | K j+2, V j+1   | S = Q K(j+1), then O += P V(j)  | O scaled for j, if its shift moved   |
+// |                | O += P V(j)                     | softmax of j+1 once S is there       |
+// | last of a tile | O += P V(j), S = next Q K(0)    | ... then O / sum to SMEM, lse        |
+//
+// SMEM at head_dim 128: 3 Q tiles, 2 blocks of K and 2 of V of 32 KiB each; work, barriers: 227 KiB.
+#pragma once
+
+#include <bit>
+
+#include "kernels/forward/attend.hpp"
+#include "kernels/forward/mask.hpp"
+#include "kernels/forward/scores.hpp"
+#include "kernels/ragged.hpp"
+#include "plan/schedule.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+struct ForwardConfig {
+  int head_dim = 128;  // of the tiles; tensors may have less
+  int keys = 128;      // a block
+  int q_slots = 3;
+  int kv_slots = 2;  // for a block of K and one of V
+  bool half = false;  // fp16 instead of bf16
+};
+
+/// What the host says of one call. Strides in elements.
+template <class T>
+struct ForwardArguments {
+  T* q;
+  T* k;
+  T* v;
+  T* out;
+  float* lse;  // null: not wanted
+  std::int64_t q_strides[2];  // row, head
+  std::int64_t k_strides[2];
+  std::int64_t v_strides[2];
+  std::int64_t out_strides[2];
+  std::int64_t lse_head_stride;
+  int heads_q;
+  int heads_kv;
+  int head_dim;
+  Window window;
+  double softmax_scale;
+  double softcap;
+  const PlannedSequence* plan;  // made with the kernel's item_shape
+  int batch;
+  int* ticket;  // holds 0
+};
+
+template <class Machine, ForwardConfig Config, template <class> class MaskPolicy = NoMask,
+          template <class> class ScorePolicy = ScaledScores>
+struct Forward {
+  using M = Machine;
+  static constexpr ForwardConfig C = Config;
+  using Mask = MaskPolicy<M>;
+  using Scores = ScorePolicy<M>;
+  using T = std::conditional_t<C.half, fp16, bf16>;
+
+  static constexpr int kGroups = 2;
+  static constexpr int kGroupRows = 64;
+  static constexpr int kTileRows = kGroups * kGroupRows;
+  static constexpr int kThreads = 128 * (1 + kGroups);
+  static constexpr int kClusterSize = 1;
+  static constexpr int kRunTiles = 8;  // of a run at most, so that long ones can be shared out
+
+  /// One tile of queries: what every role needs to know of it.
+  struct alignas(16) Work {
+    int blocks;  // of keys; 0: there is no more work
+    int first_block;
+    int first_of_run;  // its keys and values are loaded
+    int last_of_run;   // ... and given back
+    int q_head;        // the first of `pack` heads
+    int kv_head;
+    int q_row;  // first query of the tile, in its sequence
+    int q_begin;
+    int q_length;
+    int kv_begin;
+    int kv_length;
+    int out_begin;
+  };
+
+  using QTile = Tile<M, T, kGroupRows, C.head_dim>;
+  using KvTile = Tile<M, T, C.keys, C.head_dim>;
+  struct QSlot {
+    QTile group[kGroups];
+  };
+
+  static constexpr int kReaders = 1 + kGroups + 4 * kGroups;  // warps that read work
+  using OReady = Gate<M, "o ready", By<OncePerWarp<4>>>;
+  struct Smem {
+    Ring<M, "q", QSlot, C.q_slots, By<Tma>, FreedBy<OncePerWarp<kGroups>>> q;
+    Ring<M, "k, v", KvTile, 2 * C.kv_slots, By<Tma>, FreedBy<OncePerWarp<4 * kGroups>>> kv;
+    Ring<M, "work", Work, 3, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
+    OReady o_ready[C.q_slots][kGroups];
+  };
+  using Ids = BarrierIds<"first half", "second half">;
+
+  struct Params {
+    typename M::TensorMap q;
+    typename M::TensorMap k;
+    typename M::TensorMap v;
+    typename M::TensorMap out;
+    float* lse;
+    std::int64_t lse_head_stride;
+    const PlannedSequence* plan;
+    int batch;
+    int* ticket;
+    int packs;      // of query heads
+    int pack_log2;  // heads of a pack: they share a tile, neighbours in its rows
+    int kv_packs;   // packs that share a key/value head
+    ItemShape shape;
+    typename Mask::Params mask;
+    typename Scores::Params scores;
+  };
+
+  /// The most neighbouring query heads that share keys and fill a tile evenly.
+  static int pack_of(int heads_q, int heads_kv) {
+    int pack = 1;
+    while (pack < kGroupRows && heads_q / heads_kv % (2 * pack) == 0) pack *= 2;
+    return pack;
+  }
+
+  /// How the plan must cut sequences. Runs need tiles that see the same keys.
+  static ItemShape item_shape(int heads_q, int heads_kv) {
+    return {kTileRows / pack_of(heads_q, heads_kv), C.keys,
+            Mask::kInnerBlocks ? 0 : C.kv_slots * C.keys, kRunTiles};
+  }
+
+  static Params make_params(const ForwardArguments<T>& a) {
+    const int pack = pack_of(a.heads_q, a.heads_kv);
+    const auto map = [&]<class View>(View*, T* base, int heads, const std::int64_t(&strides)[2],
+                                     int packed) {
+      return M::make_tensor_map(
+          ragged_map<View>(base, a.head_dim, heads, strides[0], strides[1], packed));
+    };
+    typename QTile::View* q_view = nullptr;
+    typename KvTile::View* kv_view = nullptr;
+    int pack_log2 = 0;
+    while (1 << pack_log2 < pack) ++pack_log2;
+    return {map(q_view, a.q, a.heads_q, a.q_strides, pack),
+            map(kv_view, a.k, a.heads_kv, a.k_strides, 1),
+            map(kv_view, a.v, a.heads_kv, a.v_strides, 1),
+            map(q_view, a.out, a.heads_q, a.out_strides, pack),
+            a.lse,
+            a.lse_head_stride,
+            a.plan,
+            a.batch,
+            a.ticket,
+            a.heads_q / pack,
+            pack_log2,
+            a.heads_q / a.heads_kv / pack,
+            item_shape(a.heads_q, a.heads_kv),
+            Mask::Params::of(a.window),
+            Scores::Params::of(a.softmax_scale, a.softcap)};
+  }
+
+  /// Whether a warpgroup has rows in a tile. Roles that skip a warpgroup's part ask this.
+  static JFA_DEVICE bool has_rows(const Params& p, int q_row, int q_length, int group) {
+    return q_row + (group * kGroupRows >> p.pack_log2) < q_length;
+  }
+
+  // ---- schedule
+
+  /// The tile's work, all but its place in a run. `tile` counts from the sequence's first.
+  static JFA_DEVICE Work describe(const Params& p, const PlannedSequence& s, int pack, int tile) {
+    const int row = tile * p.shape.tile_rows;
+    const int end = row + p.shape.tile_rows < s.q_length ? row + p.shape.tile_rows : s.q_length;
+    const Range keys = Mask::keys(p.mask, {row, end}, {s.q_length, s.kv_length});
+    const int begin = keys.begin < 0 ? 0 : static_cast<int>(keys.begin);
+    // A tile that sees no key works on one block, masked whole: it has outputs to write.
+    const bool empty = keys.end <= begin;
+    const int first = empty ? 0 : begin / C.keys;
+    const int last = empty ? 1 : (static_cast<int>(keys.end) + C.keys - 1) / C.keys;
+    return {.blocks = last - first,
+            .first_block = first,
+            .first_of_run = 1,
+            .last_of_run = 1,
+            .q_head = pack << p.pack_log2,
+            .kv_head = pack / p.kv_packs,
+            .q_row = row,
+            .q_begin = s.q_begin,
+            .q_length = s.q_length,
+            .kv_begin = s.kv_begin,
+            .kv_length = s.kv_length,
+            .out_begin = s.out_begin};
+  }
+
+  /// The place in the plan, from `at` on, of the sequence that `item` belongs to.
+  static JFA_DEVICE int find(const Params& p, int at, int item) {
+    for (;;) {
+      const int next = at + 1 + M::lane();
+      const int first = next < p.batch ? M::load_global(&p.plan[next].first_item) : 0x7fffffff;
+      const std::uint32_t later = M::ballot(next >= p.batch || first * p.packs > item);
+      if (later != 0) return at + std::countr_zero(later);
+      at += 32;
+    }
+  }
+
+  static JFA_DEVICE void schedule(const Params& p, Smem& smem) {
+    auto w = smem.work.writer();
+    const auto publish = [&](const Work& work) {
+      smem.work.fill(w, [&](Work& slot) {
+        if (M::lane() == 0) M::store_shared(&slot, work);
+      });
+    };
+    const int items = M::load_global(&p.plan[p.batch].first_item) * p.packs;
+    int at = 0;
+    for (int item = M::block_index(); item < items;) {
+      const int ticket = M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
+      at = find(p, at, item);
+      const PlannedSequence s = M::load_global(&p.plan[at]);
+      const int in_sequence = item - s.first_item * p.packs;
+      const int run = s.items - 1 - in_sequence % s.items;  // causal: most expensive first
+      const int run_tiles = p.shape.tiles_of_item(s.kv_length);
+      const int tiles = p.shape.tiles(s.q_length);
+      const int last = (run + 1) * run_tiles < tiles ? (run + 1) * run_tiles : tiles;
+      for (int tile = run * run_tiles; tile < last; ++tile) {
+        Work work = describe(p, s, in_sequence / s.items, tile);
+        work.first_of_run = tile == run * run_tiles ? 1 : 0;
+        work.last_of_run = tile == last - 1 ? 1 : 0;
+        publish(work);
+      }
+      item = M::grid_size() + M::uniform(ticket);
+    }
+    publish(Work{});
+  }
+
+  // ---- load
+
+  template <class Cursor>
+  static JFA_DEVICE void load_q(const Params& p, Smem& smem, Cursor& q, const Work& work) {
+    const RaggedRows rows{work.q_begin, work.q_length};
+    smem.q.fill(q, [&](QSlot& slot, Mbarrier& full) {
+      for (int group = 0; group < kGroups; ++group) {
+        const int row = work.q_row + (group * kGroupRows >> p.pack_log2);
+        tma_load(full, slot.group[group], p.q,
+                 {0, work.q_head, rows.at(row), rows.end(), kRaggedRows});
+      }
+    });
+  }
+
+  static JFA_DEVICE void load(const Params& p, Smem& smem) {
+    auto r = smem.work.reader();
+    auto q = smem.q.writer();
+    auto kv = smem.kv.writer();
+    const bool lead = M::elect();
+    for (;;) {
+      const Work work = M::load_shared(&smem.work.wait(r));
+      smem.work.release(r);
+      if (work.blocks == 0) break;
+      if (!lead) continue;
+      load_q(p, smem, q, work);
+      if (work.first_of_run == 0) continue;
+      const RaggedRows rows{work.kv_begin, work.kv_length};
+      for (int block = work.first_block + work.blocks - 1; block >= work.first_block; --block) {
+        const int row = rows.at(block * C.keys);
+        smem.kv.fill(kv, [&](KvTile& k, Mbarrier& full) {
+          tma_load(full, k, p.k, {0, work.kv_head, row, rows.end(), kRaggedRows});
+        });
+        smem.kv.fill(kv, [&](KvTile& v, Mbarrier& full) {
+          tma_load(full, v, p.v, {0, work.kv_head, row, rows.end(), kRaggedRows});
+        });
+      }
+    }
+  }
+
+  // ---- store
+
+  static JFA_DEVICE void store(const Params& p, Smem& smem, int group) {
+    auto r = smem.work.reader();
+    auto q = smem.q.reader();
+    const bool lead = M::elect();
+    for (;;) {
+      const Work work = M::load_shared(&smem.work.wait(r));
+      smem.work.release(r);
+      if (work.blocks == 0) break;
+      typename OReady::Key ready{q.phase};  // opened once for each use of the slot
+      smem.o_ready[q.slot][group].pass(ready);
+      if (lead && has_rows(p, work.q_row, work.q_length, group)) {
+        const RaggedRows rows{work.out_begin, work.q_length};
+        const int row = work.q_row + (group * kGroupRows >> p.pack_log2);
+        tma_store(p.out, {0, work.q_head, rows.at(row), rows.end(), kRaggedRows},
+                  smem.q.slots[q.slot].group[group]);
+        M::bulk_commit();
+        wait_read<M>();
+      }
+      smem.q.release(q);
+    }
+    if (lead) wait_stored<M>();
+  }
+
+  static JFA_DEVICE void init(Smem& smem) {
+    smem.q.init();
+    smem.kv.init();
+    smem.work.init();
+    for (auto& slot : smem.o_ready) {
+      for (auto& gate : slot) gate.init();
+    }
+  }
+
+  static JFA_DEVICE void run(const Params& p, Smem& smem) {
+    init_barriers<M>([&] { init(smem); });
+    warp_roles<M>(role<"produce", Warps{0, 4}, Regs{40}>([&] {
+                    warp_roles<M>(role<"schedule", Warps{0, 1}>([&] { schedule(p, smem); }),
+                                  role<"load", Warps{1, 1}>([&] { load(p, smem); }),
+                                  role<"store", Warps{2, 2}>(
+                                      [&] { store(p, smem, M::warp_index() - 2); }));
+                  }),
+                  role<"attend", Warps{4, 8}, Regs{232}>([&] {
+                    Attend<Forward> attend{p, smem, M::warp_index() / 4 - 1};
+                    attend.run();
+                  }));
+  }
+};
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

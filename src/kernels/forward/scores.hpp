@@ -1,0 +1,66 @@
+// Score policies: what is done to q k^T before masking and softmax.
+//
+// A policy has
+//   Params                    plain values, from Params::of(softmax_scale, softcap)
+//   prepare(s)                s becomes a multiple of the scores in units of log2 ...
+//   scale()                   ... by this positive factor
+#pragma once
+
+#include "kernels/forward/softmax.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+/// softmax_scale * q k^T. The sign is taken out beforehand, since the maximum is taken of unscaled
+/// values; a scale of 0 becomes one too small to be seen, since masked values are -inf.
+template <class M>
+struct ScaledScores {
+  struct Params {
+    float scale_log2;
+    bool negative;
+
+    static Params of(double scale, double /*softcap*/) {
+      constexpr float kUnseen = 1e-30F;
+      const float magnitude = static_cast<float>(scale < 0 ? -scale : scale) * kLog2E;
+      return {magnitude < kUnseen ? kUnseen : magnitude, scale < 0};
+    }
+  };
+
+  Params p;
+
+  template <int N>
+  JFA_DEVICE void prepare(Fragment<M, N>& s) const {
+    if (p.negative) {
+      s.apply([](int, int, float& v) { v = -v; });
+    }
+  }
+  JFA_DEVICE float scale() const { return p.scale_log2; }
+};
+
+/// softcap * tanh(softmax_scale * q k^T / softcap), as 1 - 2 / (1 + exp(2 x)): tanh.approx is off
+/// by 2^-11, which shows in scores that are large.
+template <class M>
+struct CappedScores {
+  struct Params {
+    float inner;  // 2 log2(e) scale / softcap
+    float outer;  // softcap log2(e)
+
+    static Params of(double scale, double softcap) {
+      return {static_cast<float>(2 * scale / softcap) * kLog2E,
+              static_cast<float>(softcap) * kLog2E};
+    }
+  };
+
+  Params p;
+
+  template <int N>
+  JFA_DEVICE void prepare(Fragment<M, N>& s) const {
+    s.apply([this](int, int, float& v) {
+      v = 1 - 2 * M::reciprocal(1 + M::exp2(v * p.inner));
+    });
+  }
+  JFA_DEVICE float scale() const { return p.outer; }
+};
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -1,0 +1,61 @@
+// Softmax over keys that arrive in blocks, rows at a time.
+#pragma once
+
+#include "machine/machine.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+inline constexpr float kLog2E = 1.44269504F;
+inline constexpr float kLn2 = 0.693147181F;
+
+/// What a thread knows of its two rows after some blocks. Scores are in units of log2.
+template <class M>
+struct RowState {
+  RowValues<M> shift;  ///< what is subtracted from scores; -inf before the first finite one
+  RowValues<M> sum;    ///< of exp2(score - shift), the calling thread's part
+
+  static JFA_DEVICE RowState none() {
+    return {{{-__builtin_inff(), -__builtin_inff()}}, {{0, 0}}};
+  }
+};
+
+template <class M>
+JFA_DEVICE RowValues<M> finite_or_zero(const RowValues<M>& x) {
+  return x.map([](float v) { return v == -__builtin_inff() ? 0.0F : v; });
+}
+
+/// s = exp2(scale * s - shift), with rows' shift and sum brought up to date; returns the factor by
+/// which what was summed before must be scaled. `scale` is positive.
+/// NOTE [lazy shift]: the shift follows a row's maximum only when that has grown by more than
+/// kSlack, so that most blocks leave sums and outputs unscaled. Terms stay below 2^kSlack, which
+/// fp32 sums and both 16-bit formats hold without loss.
+template <class M, int N>
+JFA_DEVICE RowValues<M> exponentiate(Fragment<M, N>& s, RowState<M>& rows, float scale) {
+  constexpr float kSlack = 8;
+  const auto seen = row_max(s) * scale;
+  const auto shift = rows.shift.with(
+      seen, [](float old, float now) { return now - old > kSlack ? now : old; });
+  const auto subtracted = finite_or_zero(shift);
+  const auto factor = exp2(rows.shift - subtracted);
+  s.map_rows(subtracted, [scale](float v, float m) { return M::exp2(M::fma(v, scale, -m)); });
+  rows.sum = rows.sum * factor + partial_row_sum(s);
+  rows.shift = shift;
+  return factor;
+}
+
+/// 1 / sum over all lanes of a row, 0 for a row that saw nothing.
+template <class M>
+JFA_DEVICE RowValues<M> inverse(const RowValues<M>& sum) {
+  return sum.map([](float x) { return x == 0 ? 0.0F : M::reciprocal(x); });
+}
+
+/// Natural-log log-sum-exp; -inf for a row that saw nothing.
+template <class M>
+JFA_DEVICE RowValues<M> log_sum_exp(const RowValues<M>& shift, const RowValues<M>& sum) {
+  return finite_or_zero(shift).with(
+      sum, [](float m, float l) { return (m + M::log2(l)) * kLn2; });
+}
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -1,0 +1,47 @@
+// A batch's plan as kernels read it: sequences in cost order and where the work of each begins.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace jfa {
+
+/// One sequence, offsets clamped to the tensors. A plan holds `batch` of them, most expensive work
+/// first, and one more whose `first_item` is the number of items of all.
+struct alignas(32) PlannedSequence {
+  int q_begin;     ///< row of q
+  int q_length;    ///< rows in use
+  int kv_begin;    ///< row of k and v
+  int kv_length;   ///< rows in use
+  int out_begin;   ///< row of out and lse
+  int first_item;  ///< items of the sequences before, for one head
+  int items;       ///< its own, for one head
+  int unused;
+};
+
+/// How a kernel cuts a sequence's queries into tiles, and tiles into items of work. An item is a
+/// run of tiles that share keys and values where these fit the kernel's buffers, else one tile.
+struct ItemShape {
+  int tile_rows;      ///< queries a tile
+  int block_keys;     ///< keys a block
+  int resident_keys;  ///< keys that fit the buffers; 0: tiles share nothing
+  int run_tiles;      ///< tiles of a run at most
+
+  constexpr int tiles(int q_length) const noexcept {
+    return q_length / tile_rows + (q_length % tile_rows != 0 ? 1 : 0);
+  }
+  constexpr int tiles_of_item(int kv_length) const noexcept {
+    return kv_length <= resident_keys ? run_tiles : 1;
+  }
+  constexpr int items(int q_length, int kv_length) const noexcept {
+    const int run = tiles_of_item(kv_length);
+    return (tiles(q_length) + run - 1) / run;
+  }
+  /// Work of one item, in blocks of keys.
+  constexpr int cost(int q_length, int kv_length) const noexcept {
+    const int blocks = std::max(1, kv_length / block_keys + (kv_length % block_keys != 0 ? 1 : 0));
+    return blocks * std::min(tiles(q_length), tiles_of_item(kv_length));
+  }
+};
+
+}  // namespace jfa

@@ -1,0 +1,142 @@
+// Checks of the forward kernel against the fp64 reference, for any machine. For what a Device is,
+// see machine/sample_checks.hpp.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "batch/batch.hpp"
+#include "batch/half.hpp"
+#include "kernels/forward/forward.hpp"
+#include "plan/planner.hpp"
+#include "problem/problem.hpp"
+#include "reference/reference.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+template <class T>
+std::vector<T> elements_of(const HostTensor& tensor) {
+  std::vector<T> values(tensor.bytes() / sizeof(T));
+  std::memcpy(values.data(), tensor.data(), tensor.bytes());
+  return values;
+}
+
+/// A copy of an index tensor in device memory; no data where there is none.
+template <class Device>
+DeviceIndices upload_indices(Device& device, const HostTensor* tensor) {
+  if (tensor == nullptr) return {nullptr, false};
+  if (tensor->dtype() == DType::kI64) {
+    return {device.upload(elements_of<std::int64_t>(*tensor)), true};
+  }
+  return {device.upload(elements_of<std::int32_t>(*tensor)), false};
+}
+
+inline const HostTensor* present(const std::optional<HostTensor>& tensor) {
+  return tensor ? &*tensor : nullptr;
+}
+
+struct ForwardOptions {
+  std::optional<double> scale;
+  double softcap = 0;
+};
+
+struct ForwardOutcome {
+  std::vector<double> out;  // [rows, heads, head_dim]
+  std::vector<double> lse;  // [heads, rows]
+};
+
+/// Plans and runs the kernel K on `blocks` blocks, outputs poisoned before.
+template <class K, class Device>
+ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& problem, int blocks) {
+  using T = typename K::T;
+  using Plan = Planner<typename Device::M>;
+  const auto sequences = static_cast<std::size_t>(problem.batch);
+  const auto rows = static_cast<std::size_t>(problem.out_rows);
+  const auto heads = static_cast<std::size_t>(problem.heads_q);
+  const auto dim = static_cast<std::size_t>(problem.head_dim);
+  const auto heads_q = static_cast<int>(problem.heads_q);
+  const auto heads_kv = static_cast<int>(problem.heads_kv);
+  PlannedSequence* plan = device.template zeroed<PlannedSequence>(sequences + 1);
+  device.template launch<Plan>(
+      1, {.q_offsets = upload_indices(device, present(batch.q_offsets)),
+          .kv_offsets = upload_indices(device, &batch.kv_offsets),
+          .q_lengths = upload_indices(device, present(batch.q_lengths)),
+          .kv_lengths = upload_indices(device, present(batch.kv_lengths)),
+          .batch = static_cast<int>(sequences),
+          .q_rows = static_cast<int>(problem.q.rows),
+          .kv_rows = static_cast<int>(problem.k.rows),
+          .shape = K::item_shape(heads_q, heads_kv),
+          .plan = plan});
+  const std::size_t count = rows * heads * dim;
+  T* out = device.template poisoned<T>(count);
+  float* lse = device.template poisoned<float>(rows * heads);
+  const std::int64_t q_row = problem.heads_q * problem.head_dim;
+  const std::int64_t kv_row = problem.heads_kv * problem.head_dim;
+  const ForwardArguments<T> arguments{.q = device.upload(elements_of<T>(batch.q)),
+                                      .k = device.upload(elements_of<T>(batch.k)),
+                                      .v = device.upload(elements_of<T>(batch.v)),
+                                      .out = out,
+                                      .lse = lse,
+                                      .q_strides = {q_row, problem.head_dim},
+                                      .k_strides = {kv_row, problem.head_dim},
+                                      .v_strides = {kv_row, problem.head_dim},
+                                      .out_strides = {q_row, problem.head_dim},
+                                      .lse_head_stride = problem.out_rows,
+                                      .heads_q = heads_q,
+                                      .heads_kv = heads_kv,
+                                      .head_dim = static_cast<int>(problem.head_dim),
+                                      .window = problem.window,
+                                      .softmax_scale = problem.softmax_scale,
+                                      .softcap = problem.softcap,
+                                      .plan = plan,
+                                      .batch = static_cast<int>(sequences),
+                                      .ticket = device.template zeroed<int>(1)};
+  device.template launch<K>(blocks, K::make_params(arguments));
+  ForwardOutcome outcome;
+  constexpr HalfFormat kFormat = kElementType<T> == ElementType::Bf16 ? kBf16Format : kF16Format;
+  for (const T x : device.download(out, count)) {
+    outcome.out.push_back(decode_half(x.bits, kFormat));
+  }
+  for (const float x : device.download(lse, rows * heads)) outcome.lse.push_back(x);
+  return outcome;
+}
+
+/// Rounding of P and of the output to 16 bits, of fp32 sums and of exp2, element by element.
+inline void expect_forward(const ForwardOutcome& got, const reference::ForwardResult& want,
+                           bool half) {
+  const double rounding = half ? 0.002 : 0.01;
+  for (std::size_t i = 0; i < want.lse.size(); ++i) {
+    if (std::isinf(want.lse[i])) {
+      ASSERT_EQ(got.lse[i], want.lse[i]) << "lse " << i;
+    } else {
+      ASSERT_NEAR(got.lse[i], want.lse[i], 1e-3) << "lse " << i;
+    }
+  }
+  for (std::size_t i = 0; i < want.out.size(); ++i) {
+    ASSERT_NEAR(got.out[i], want.out[i], rounding * (std::abs(want.out[i]) + 0.5)) << "out " << i;
+  }
+}
+
+template <class K, class Device>
+void check_forward(Device& device, const Case& c, int blocks, std::uint64_t seed,
+                   const ForwardOptions& options = {}) {
+  const Batch batch = make_batch(c, seed);
+  Options given;
+  given.mask = batch.mask();
+  given.softmax_scale = options.scale;
+  given.softcap = options.softcap;
+  Problem problem;
+  const Status status = check_inputs(batch.inputs(), given, {}, problem);
+  ASSERT_TRUE(status.ok()) << c.name;
+  const ForwardOutcome got = run_forward<K>(device, batch, problem, blocks);
+  expect_forward(got, reference::forward(problem), c.dtype == DType::kF16);
+}
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa
