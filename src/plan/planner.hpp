@@ -96,13 +96,14 @@ struct Planner {
       const int other = M::shuffle(sum, M::lane() >= step ? M::lane() - step : M::lane());
       if (M::lane() >= step) sum += other;
     }
-    if (M::lane() == 31) smem.totals.view().store(0, M::warp_index(), {{sum}});
+    const int own_warp = M::warp_index();
+    if (M::lane() == 31) smem.totals.view().store(0, own_warp, {{sum}});
     M::sync_block();
     total = 0;
     int before = sum - mine;
     for (int warp = 0; warp < kWarps; ++warp) {
       const int part = smem.totals.view().load(0, warp).values[0];
-      if (warp < M::warp_index()) before += part;
+      if (warp < own_warp) before += part;
       total += part;
     }
     M::sync_block();  // totals are read before they are written again

@@ -42,7 +42,7 @@ inline const HostTensor* present(const std::optional<HostTensor>& tensor) {
 }
 
 struct ForwardOptions {
-  std::optional<double> scale;
+  std::optional<double> scale = std::nullopt;
   double softcap = 0;
 };
 

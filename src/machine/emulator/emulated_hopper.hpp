@@ -36,7 +36,10 @@ struct EmulatedThreads {
   static int block_index() { return self().block->index; }
   static int grid_size() { return emulator::Engine::current().shape().grid; }
   static int lane() { return self().agent.lane; }
-  static int warp_index() { return self().warp->index; }
+  static int warp_index(Site site = Site::here()) {
+    emulator::meet(call_site(site, "warp_index"), nullptr, nullptr);
+    return self().warp->index;
+  }
   static int cluster_rank() { return self().block->rank; }
 
   static bool elect(Site site = Site::here()) {

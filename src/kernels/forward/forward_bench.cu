@@ -1,0 +1,343 @@
+// Times the forward kernel on the cases of a suite and checks sampled rows.
+//
+//   forward_bench SUITE.json TARGETS.json [PART-OF-NAME]
+//
+// Random bf16; a line a case: median and least ms of the kernel with a ready plan, ms of the
+// planner, the best peer and the floor, error of sampled rows against plain fp32 loops.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cuda/launch.hpp"
+#include "kernels/forward/forward.hpp"
+#include "plan/planner.hpp"
+
+namespace jfa {
+namespace {
+
+using nlohmann::json;
+
+/// Device memory, freed at the end of its scope.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(std::size_t count) : count_(count) {
+    check_cuda(cudaMalloc(&data_, std::max<std::size_t>(count, 1) * sizeof(T)), "cudaMalloc");
+    check_cuda(cudaMemset(data_, 0xFF, count * sizeof(T)), "cudaMemset");
+  }
+  explicit Buffer(const std::vector<T>& values) : Buffer(values.size()) {
+    check_cuda(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice),
+               "upload");
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { cudaFree(data_); }
+
+  T* get() const { return data_; }
+  std::vector<T> download() const {
+    std::vector<T> values(count_);
+    check_cuda(cudaMemcpy(values.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost),
+               "download");
+    return values;
+  }
+
+ private:
+  std::size_t count_;
+  T* data_ = nullptr;
+};
+
+__device__ std::uint64_t mix(std::uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xBF58476D1CE4E5B9;
+  x ^= x >> 27;
+  x *= 0x94D049BB133111EB;
+  return x ^ x >> 31;
+}
+
+/// Standard normal values.
+__global__ void fill_random(bf16* to, std::size_t count, std::uint64_t seed) {
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += stride) {
+    const std::uint64_t bits = mix((i + 1) * 0x9E3779B97F4A7C15 + seed * 0xD1B54A32D192ED03);
+    const float u = (static_cast<float>(bits >> 40) + 1) / 16777217.0F;
+    const float w = static_cast<float>(bits & 0xFFFFFF) / 16777216.0F;
+    const float x = sqrtf(-2 * logf(u)) * cospif(2 * w);
+    to[i].bits = __bfloat16_as_ushort(__float2bfloat16(x));
+  }
+}
+
+/// A row of the output to check.
+struct Sample {
+  int out_row;
+  int q_row;
+  int head;
+  int kv_head;
+  int key_begin;  // rows of k and v that the row sees
+  int key_end;
+};
+
+/// Squared difference and squared size, lse's largest difference: one block a sample.
+__global__ void check_samples(const bf16* q, const bf16* k, const bf16* v, const bf16* out,
+                              const float* lse, const Sample* samples, int heads_q, int heads_kv,
+                              int dim, std::size_t rows, float scale, double* sums) {
+  extern __shared__ float scores[];
+  const Sample s = samples[blockIdx.x];
+  const int keys = s.key_end - s.key_begin;
+  const auto at = [&](const bf16* x, std::size_t row, int heads, int head, int d) {
+    return Hopper::to_float(x[(row * heads + head) * dim + d]);
+  };
+  for (int i = threadIdx.x; i < keys; i += blockDim.x) {
+    float dot = 0;
+    for (int d = 0; d < dim; ++d) {
+      dot += at(q, s.q_row, heads_q, s.head, d) * at(k, s.key_begin + i, heads_kv, s.kv_head, d);
+    }
+    scores[i] = dot * scale;
+  }
+  __syncthreads();
+  float largest = -INFINITY;
+  for (int i = 0; i < keys; ++i) largest = fmaxf(largest, scores[i]);
+  double sum = 0;
+  double x = 0;
+  const int d = threadIdx.x;
+  for (int i = 0; i < keys; ++i) {
+    const double p = exp(static_cast<double>(scores[i] - largest));
+    sum += p;
+    if (d < dim) x += p * at(v, s.key_begin + i, heads_kv, s.kv_head, d);
+  }
+  if (d >= dim) return;
+  const double want = keys == 0 ? 0 : x / sum;
+  const double got = at(out, s.out_row, heads_q, s.head, d);
+  atomicAdd(&sums[0], (got - want) * (got - want));
+  atomicAdd(&sums[1], want * want);
+  if (d == 0) {
+    const double log_sum = keys == 0 ? -INFINITY : largest + log(sum);
+    const float mine = lse[static_cast<std::size_t>(s.head) * rows + s.out_row];
+    const double off = keys == 0 && mine == -INFINITY ? 0 : fabs(mine - log_sum);
+    atomicAdd(&sums[2], off);
+  }
+}
+
+/// One case of the suite.
+struct BenchCase {
+  std::string name;
+  int heads_q, heads_kv, dim;
+  Window window;
+  bool broadcast;
+  std::vector<int> q_offsets, kv_offsets;
+  int q_rows;
+  int out_rows;
+
+  explicit BenchCase(const json& c)
+      : name(c["name"]),
+        heads_q(c["heads_q"]),
+        heads_kv(c["heads_kv"]),
+        dim(c["head_dim"]),
+        window{c["window"][0], c["causal"] ? 0 : static_cast<int>(c["window"][1])},
+        broadcast(c["broadcast_q"]) {
+    const auto running = [](const std::vector<int>& lengths) {
+      std::vector<int> offsets{0};
+      for (const int length : lengths) offsets.push_back(offsets.back() + length);
+      return offsets;
+    };
+    kv_offsets = running(c["kv_lengths"]);
+    if (broadcast) {
+      q_rows = c["q_length"];
+      out_rows = q_rows * batch();
+    } else {
+      q_offsets = c.contains("q_lengths") ? running(c["q_lengths"]) : kv_offsets;
+      q_rows = out_rows = q_offsets.back();
+    }
+  }
+
+  int batch() const { return static_cast<int>(kv_offsets.size()) - 1; }
+  bool masked() const { return window.left >= 0 || window.right >= 0; }
+
+  std::vector<Sample> samples() const {
+    std::vector<Sample> result;
+    std::uint64_t state = 1;
+    const auto below = [&](int n) {
+      state = state * 6364136223846793005 + 1442695040888963407;
+      return static_cast<int>((state >> 33) % static_cast<std::uint64_t>(n));
+    };
+    while (result.size() < 1000) {
+      const int b = below(batch());
+      const int first = broadcast ? 0 : q_offsets[b];
+      const int length = broadcast ? q_rows : q_offsets[b + 1] - first;
+      if (length == 0) continue;
+      const int keys = kv_offsets[b + 1] - kv_offsets[b];
+      const int row = below(length);
+      const int head = below(heads_q);
+      const Range seen = visible_keys({row, row + 1}, {length, keys}, window);
+      const int begin = static_cast<int>(std::max<std::int64_t>(seen.begin, 0));
+      const int end = static_cast<int>(std::max<std::int64_t>(seen.end, begin));
+      result.push_back({(broadcast ? b * q_rows : first) + row, first + row, head,
+                        head / (heads_q / heads_kv), kv_offsets[b] + begin, kv_offsets[b] + end});
+    }
+    return result;
+  }
+};
+
+double median(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  return x[x.size() / 2];
+}
+
+/// Milliseconds of each of `rounds` calls, after a few to warm up.
+template <class Fn>
+std::vector<double> time_calls(int rounds, Fn fn) {
+  cudaEvent_t begin;
+  cudaEvent_t end;
+  check_cuda(cudaEventCreate(&begin), "event");
+  check_cuda(cudaEventCreate(&end), "event");
+  std::vector<double> times;
+  for (int i = -3; i < rounds; ++i) {
+    check_cuda(cudaEventRecord(begin), "event");
+    fn();
+    check_cuda(cudaEventRecord(end), "event");
+    check_cuda(cudaEventSynchronize(end), "kernel");
+    float ms = 0;
+    check_cuda(cudaEventElapsedTime(&ms, begin, end), "event");
+    if (i >= 0) times.push_back(ms);
+  }
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  return times;
+}
+
+struct Peers {
+  double best = 0;
+  double floor = 0;
+};
+
+template <class K>
+void bench(const BenchCase& c, Peers peers) {
+  const auto size = [&](int rows, int heads) {
+    return static_cast<std::size_t>(rows) * heads * c.dim;
+  };
+  const int kv_rows = c.kv_offsets.back();
+  Buffer<bf16> q(size(c.q_rows, c.heads_q));
+  Buffer<bf16> k(size(kv_rows, c.heads_kv));
+  Buffer<bf16> v(size(kv_rows, c.heads_kv));
+  Buffer<bf16> out(size(c.out_rows, c.heads_q));
+  Buffer<float> lse(static_cast<std::size_t>(c.out_rows) * c.heads_q);
+  fill_random<<<1320, 256>>>(q.get(), size(c.q_rows, c.heads_q), 1);
+  fill_random<<<1320, 256>>>(k.get(), size(kv_rows, c.heads_kv), 2);
+  fill_random<<<1320, 256>>>(v.get(), size(kv_rows, c.heads_kv), 3);
+  Buffer<int> q_offsets(c.q_offsets);
+  Buffer<int> kv_offsets(c.kv_offsets);
+  Buffer<PlannedSequence> plan(static_cast<std::size_t>(c.batch()) + 1);
+  Buffer<int> ticket(1);
+
+  const typename Planner<Hopper>::Params planner{
+      .q_offsets = {c.broadcast ? nullptr : q_offsets.get(), false},
+      .kv_offsets = {kv_offsets.get(), false},
+      .q_lengths = {nullptr, false},
+      .kv_lengths = {nullptr, false},
+      .batch = c.batch(),
+      .q_rows = c.q_rows,
+      .kv_rows = kv_rows,
+      .shape = K::item_shape(c.heads_q, c.heads_kv),
+      .plan = plan.get()};
+  const std::int64_t q_row = static_cast<std::int64_t>(c.heads_q) * c.dim;
+  const std::int64_t kv_row = static_cast<std::int64_t>(c.heads_kv) * c.dim;
+  const double scale = 1 / std::sqrt(static_cast<double>(c.dim));
+  const typename K::Params params = K::make_params({.q = q.get(),
+                                                    .k = k.get(),
+                                                    .v = v.get(),
+                                                    .out = out.get(),
+                                                    .lse = lse.get(),
+                                                    .q_strides = {q_row, c.dim},
+                                                    .k_strides = {kv_row, c.dim},
+                                                    .v_strides = {kv_row, c.dim},
+                                                    .out_strides = {q_row, c.dim},
+                                                    .lse_head_stride = c.out_rows,
+                                                    .heads_q = c.heads_q,
+                                                    .heads_kv = c.heads_kv,
+                                                    .head_dim = c.dim,
+                                                    .window = c.window,
+                                                    .softmax_scale = scale,
+                                                    .softcap = 0,
+                                                    .plan = plan.get(),
+                                                    .batch = c.batch(),
+                                                    .ticket = ticket.get()});
+  int blocks = 0;
+  check_cuda(cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, 0), "processors");
+  const auto plan_ms = time_calls(5, [&] { launch<Planner<Hopper>>(1, planner, nullptr); });
+  const auto ms = time_calls(15, [&] {
+    check_cuda(cudaMemsetAsync(ticket.get(), 0, sizeof(int), nullptr), "ticket");
+    launch<K>(blocks, params, nullptr);
+  });
+
+  const auto chosen = c.samples();
+  Buffer<Sample> samples(chosen);
+  Buffer<double> sums(std::vector<double>(3, 0));
+  constexpr int kScoreBytes = 16384 * 4;
+  check_cuda(cudaFuncSetAttribute(check_samples, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  kScoreBytes),
+             "shared memory");
+  check_samples<<<static_cast<unsigned>(chosen.size()), 128, kScoreBytes>>>(
+      q.get(), k.get(), v.get(), out.get(), lse.get(), samples.get(), c.heads_q, c.heads_kv, c.dim,
+      c.out_rows, static_cast<float>(scale), sums.get());
+  const auto errors = sums.download();
+  const double typical = median(ms);
+  std::printf("%-22s %8.4f ms (min %.4f)  best %8.4f (%.2fx)  floor %8.4f (%3.0f%%)  plan %.4f  "
+              "error %.1e lse %.1e\n",
+              c.name.c_str(), typical, *std::min_element(ms.begin(), ms.end()), peers.best,
+              peers.best / typical, peers.floor, 100 * peers.floor / typical, median(plan_ms),
+              std::sqrt(errors[0] / errors[1]), errors[2] / static_cast<double>(chosen.size()));
+  std::fflush(stdout);
+}
+
+void bench(const BenchCase& c, Peers peers) {
+  constexpr ForwardConfig k64 = {.head_dim = 64, .kv_slots = 4};
+  constexpr ForwardConfig k128 = {.head_dim = 128};
+  if (c.dim == 64) {
+    if (c.masked()) bench<Forward<Hopper, k64, WindowMask>>(c, peers);
+    if (!c.masked()) bench<Forward<Hopper, k64>>(c, peers);
+  } else {
+    if (c.masked()) bench<Forward<Hopper, k128, WindowMask>>(c, peers);
+    if (!c.masked()) bench<Forward<Hopper, k128>>(c, peers);
+  }
+}
+
+Peers peers_of(const json& targets, const std::string& name) {
+  for (const json& t : targets["cases"]) {
+    if (t["name"] == name && t["direction"] == "fwd") {
+      return {t.value("best_ms", 0.0), t.value("floor_ms", 0.0)};
+    }
+  }
+  return {};
+}
+
+json read(const char* path) {
+  std::ifstream file(path);
+  return json::parse(file);
+}
+
+}  // namespace
+}  // namespace jfa
+
+int main(int count, char** arguments) {
+  if (count < 3) {
+    std::fprintf(stderr, "usage: forward_bench SUITE.json TARGETS.json [PART-OF-NAME]\n");
+    return 2;
+  }
+  try {
+    const jfa::json targets = jfa::read(arguments[2]);
+    for (const jfa::json& c : jfa::read(arguments[1])) {
+      const std::string name = c["name"];
+      if (c.contains("block_sparse")) continue;
+      if (count > 3 && name.find(arguments[3]) == std::string::npos) continue;
+      jfa::bench(jfa::BenchCase(c), jfa::peers_of(targets, name));
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "forward_bench: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,108 @@
+// The forward kernel on a GPU against the fp64 reference.
+#include <gtest/gtest.h>
+
+#include "kernels/forward_checks.hpp"
+#include "machine/cuda_device.hpp"
+
+namespace jfa {
+inline namespace gpu {
+namespace {
+
+constexpr ForwardConfig kDim64 = {.head_dim = 64, .kv_slots = 4};
+constexpr ForwardConfig kDim128 = {.head_dim = 128};
+constexpr ForwardConfig kHalf128 = {.head_dim = 128, .half = true};
+constexpr int kBlocks = 132;
+
+class ForwardOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!CudaDevice::available()) GTEST_SKIP() << "no GPU of compute capability 9";
+  }
+
+  template <class K>
+  void check(const Case& c, std::uint64_t seed, const ForwardOptions& options = {}) {
+    CudaDevice device;
+    check_forward<K>(device, c, kBlocks, seed, options);
+  }
+};
+
+Case grid_case(std::int64_t head_dim, bool causal) {
+  Case c;
+  c.name = "grid";
+  c.head_dim = head_dim;
+  c.causal = causal;
+  for (const std::int64_t q : {0, 1, 64, 65, 128, 129, 300}) {
+    for (const std::int64_t kv : {0, 1, 127, 128, 129, 256, 257, 400}) {
+      c.q_lengths.push_back(q);
+      c.kv_lengths.push_back(kv);
+    }
+  }
+  return c;
+}
+
+TEST_F(ForwardOnGpu, LengthGrid) {
+  check<Forward<Hopper, kDim128>>(grid_case(128, false), 1);
+  check<Forward<Hopper, kDim64>>(grid_case(64, false), 2);
+}
+
+TEST_F(ForwardOnGpu, LengthGridHalfPrecision) {
+  Case c = grid_case(128, false);
+  c.dtype = DType::kF16;
+  check<Forward<Hopper, kHalf128>>(c, 3);
+}
+
+TEST_F(ForwardOnGpu, LengthGridMasked) {
+  check<Forward<Hopper, kDim128, WindowMask>>(grid_case(128, true), 4);
+  check<Forward<Hopper, kDim64, WindowMask>>(grid_case(64, true), 5);
+  Case c = grid_case(128, false);
+  c.window = {100, 30};
+  check<Forward<Hopper, kDim128, WindowMask>>(c, 6);
+}
+
+TEST_F(ForwardOnGpu, GroupedHeads) {
+  for (const std::int64_t group : {2, 3, 4, 12}) {
+    Case c = grid_case(128, true);
+    c.heads_kv = 1;
+    c.heads_q = group;
+    check<Forward<Hopper, kDim128, WindowMask>>(c, 7);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(ForwardOnGpu, BroadcastQueries) {
+  for (const std::int64_t rows : {1, 64, 130}) {
+    Case c = grid_case(128, false);
+    c.q_lengths.clear();
+    c.broadcast_q = true;
+    c.q_length = rows;
+    check<Forward<Hopper, kDim128>>(c, 8);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(ForwardOnGpu, ScalesAndSoftcap) {
+  const Case c = grid_case(128, false);
+  for (const double scale : {0.5, -0.3, 0.0}) {
+    check<Forward<Hopper, kDim128>>(c, 9, {.scale = scale});
+  }
+  check<Forward<Hopper, kDim128, WindowMask, CappedScores>>(c, 10, {.softcap = 5});
+}
+
+/// Equal inputs give equal bits, whatever order blocks take their work in.
+TEST_F(ForwardOnGpu, RunsAreBitwiseEqual) {
+  const Batch batch = make_batch(grid_case(128, false), 11);
+  Options options;
+  Problem problem;
+  ASSERT_TRUE(check_inputs(batch.inputs(), options, {}, problem).ok());
+  CudaDevice device;
+  const auto first = run_forward<Forward<Hopper, kDim128>>(device, batch, problem, kBlocks);
+  for (const int blocks : {kBlocks, 3, 1}) {
+    const auto again = run_forward<Forward<Hopper, kDim128>>(device, batch, problem, blocks);
+    ASSERT_EQ(again.out, first.out) << blocks << " blocks";
+    ASSERT_EQ(again.lse, first.lse) << blocks << " blocks";
+  }
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace jfa
