@@ -28,8 +28,6 @@
 // SMEM at head_dim 128: 3 Q tiles, 2 blocks of K and 2 of V of 32 KiB each; work, barriers: 227 KiB.
 #pragma once
 
-#include <bit>
-
 #include "kernels/forward/attend.hpp"
 #include "kernels/forward/mask.hpp"
 #include "kernels/forward/scores.hpp"
@@ -209,13 +207,26 @@ struct Forward {
             .out_begin = s.out_begin};
   }
 
+  /// The lowest bit set.
+  static JFA_DEVICE int lowest(std::uint32_t bits) {
+    int place = 0;
+    JFA_UNROLL
+    for (int step = 16; step > 0; step /= 2) {
+      if ((bits & ((1U << step) - 1)) == 0) {
+        bits >>= step;
+        place += step;
+      }
+    }
+    return place;
+  }
+
   /// The place in the plan, from `at` on, of the sequence that `item` belongs to.
   static JFA_DEVICE int find(const Params& p, int at, int item) {
     for (;;) {
       const int next = at + 1 + M::lane();
       const int first = next < p.batch ? M::load_global(&p.plan[next].first_item) : 0x7fffffff;
       const std::uint32_t later = M::ballot(next >= p.batch || first * p.packs > item);
-      if (later != 0) return at + std::countr_zero(later);
+      if (later != 0) return at + lowest(later);
       at += 32;
     }
   }
