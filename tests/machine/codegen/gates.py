@@ -5,7 +5,7 @@ words    each word of words.cu compiles to what its raw form does: the same memo
          matrix and warp instructions one for one; no more instructions in total (integer arithmetic
          may differ by 1 in 100); no more registers; no spills. Needs cuobjdump (beside nvcc, on the
          path, or from the Python package nvidia-cuda-cuobjdump); exits with 77 without one.
-budgets  each kernel of budgets.cu stays within its registers, spills nothing, uses no local memory
+budgets  each kernel of budgets.cu (or --source) stays within its registers, spills nothing, uses no local memory
          and its wgmma are not serialized.
 traps    traps.cu compiles and each snippet under traps/ is refused: what the layer works around in
          this nvcc. A snippet that compiles means that a workaround may go.
@@ -46,7 +46,7 @@ def run(command):
 
 
 def compile_cubin(args, source, cubin, *options):
-    command = [args.nvcc, *TARGET, f"-I{args.include}", "-Xptxas=-v", "-cubin", "-o", cubin]
+    command = [args.nvcc, *TARGET, *args.includes, "-Xptxas=-v", "-cubin", "-o", cubin]
     code, log = run([str(part) for part in [*command, *options, source]])
     if code != 0:
         sys.exit(log)
@@ -136,8 +136,9 @@ def read_budgets(source):
 
 
 def check_budgets(args, folder):
-    source = HERE / "budgets.cu"
-    kernels, warnings = parse_ptxas(compile_cubin(args, source, folder / "budgets.cubin"))
+    source = args.source
+    log = compile_cubin(args, source, folder / "budgets.cubin", *args.option)
+    kernels, warnings = parse_ptxas(log)
     failures = [f"ptxas: {line}" for line in warnings]
     budgets = read_budgets(source)
     for name, kernel in kernels.items():
@@ -160,7 +161,7 @@ def check_traps(args, folder):
     compile_cubin(args, HERE / "traps.cu", folder / "traps.cubin")
     refused = sorted((HERE / "traps").glob("*.cu"))
     for source in refused:
-        command = [args.nvcc, *TARGET, f"-I{args.include}", "-c", "-o", str(folder / "trap.o")]
+        command = [args.nvcc, *TARGET, *args.includes, "-c", "-o", str(folder / "trap.o")]
         code, log = run([*command, str(source)])
         expected = re.search(r"// refused: (.*)", source.read_text())[1]
         if code == 0:
@@ -176,8 +177,12 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gate", choices=["words", "budgets", "traps"])
     parser.add_argument("--nvcc", default="nvcc")
-    parser.add_argument("--include", required=True)
+    parser.add_argument("--include", required=True, action="append")
+    parser.add_argument("--source", type=pathlib.Path, default=HERE / "budgets.cu",
+                        help="the kernels of the gate `budgets`")
+    parser.add_argument("--option", default=[], action="append", help="another of nvcc's for them")
     args = parser.parse_args()
+    args.includes = [f"-I{folder}" for folder in args.include]
     check = {"words": check_words, "budgets": check_budgets, "traps": check_traps}[args.gate]
     with tempfile.TemporaryDirectory() as folder:
         failures = check(args, pathlib.Path(folder))
