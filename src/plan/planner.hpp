@@ -14,23 +14,11 @@
 // SMEM: a count for each bucket and thread, a total for each warp.
 #pragma once
 
-#include "machine/machine.hpp"
+#include "plan/device_indices.hpp"
 #include "plan/schedule.hpp"
 
 namespace jfa {
 inline namespace JFA_BACKEND {
-
-/// int32 or int64 offsets or lengths in device memory.
-struct DeviceIndices {
-  const void* data;
-  bool wide;
-
-  template <class M>
-  JFA_DEVICE std::int64_t at(std::int64_t i) const {
-    return wide ? M::load_global(static_cast<const std::int64_t*>(data) + i)
-                : M::load_global(static_cast<const std::int32_t*>(data) + i);
-  }
-};
 
 template <class M>
 struct Planner {
@@ -40,13 +28,9 @@ struct Planner {
   static constexpr int kWarps = kThreads / 32;
 
   struct Params {
-    DeviceIndices q_offsets;   // no data with broadcast_q
-    DeviceIndices kv_offsets;  // [batch + 1]
-    DeviceIndices q_lengths;   // no data when absent
-    DeviceIndices kv_lengths;  // no data when absent
+    DeviceRows q;  // its offsets have no data with broadcast_q
+    DeviceRows kv;
     int batch;
-    int q_rows;  // rows of q
-    int kv_rows;
     ItemShape shape;
     PlannedSequence* plan;  // [batch + 1]
   };
@@ -55,30 +39,12 @@ struct Planner {
     Tile<M, int, 1, kWarps, Swizzle::None> totals;
   };
 
-  struct Rows {
-    int begin;
-    int length;
-  };
-
-  static JFA_DEVICE std::int64_t clamp(std::int64_t x, std::int64_t low, std::int64_t high) {
-    return x < low ? low : x > high ? high : x;
-  }
-
-  static JFA_DEVICE Rows rows_of(const DeviceIndices& offsets, const DeviceIndices& lengths, int b,
-                                 int rows) {
-    const auto begin = clamp(offsets.template at<M>(b), 0, rows);
-    const auto end = clamp(offsets.template at<M>(b + 1), begin, rows);
-    const auto used = lengths.data == nullptr
-                          ? end - begin
-                          : clamp(lengths.template at<M>(b), 0, end - begin);
-    return {static_cast<int>(begin), static_cast<int>(used)};
-  }
-
   static JFA_DEVICE PlannedSequence sequence(const Params& p, int b) {
-    const Rows kv = rows_of(p.kv_offsets, p.kv_lengths, b, p.kv_rows);
-    const bool broadcast = p.q_offsets.data == nullptr;
-    const Rows q = broadcast ? Rows{0, p.q_rows} : rows_of(p.q_offsets, p.q_lengths, b, p.q_rows);
-    const int out_begin = broadcast ? b * p.q_rows : q.begin;
+    const DeviceRows::Place kv = p.kv.template of<M>(b);
+    const bool broadcast = p.q.offsets.data == nullptr;
+    const DeviceRows::Place q =
+        broadcast ? DeviceRows::Place{0, p.q.rows, p.q.rows} : p.q.template of<M>(b);
+    const int out_begin = broadcast ? b * p.q.rows : q.begin;
     return {q.begin, q.length, kv.begin, kv.length, out_begin, 0,
             p.shape.items(q.length, kv.length), 0};
   }
@@ -110,18 +76,24 @@ struct Planner {
     return before;
   }
 
+  /// Things begin .. end - 1.
+  struct Share {
+    int begin;
+    int end;
+  };
+
   /// The calling thread's share of `count` things.
-  static JFA_DEVICE Rows share(int count) {
+  static JFA_DEVICE Share share(int count) {
     const int each = (count + kThreads - 1) / kThreads;
     const int begin = M::thread_index() * each;
-    return {begin, static_cast<int>(clamp(count - begin, 0, each))};
+    return {begin, begin + each < count ? begin + each : count};
   }
 
-  static JFA_DEVICE void sort(const Params& p, Smem& smem, Rows mine) {
+  static JFA_DEVICE void sort(const Params& p, Smem& smem, Share mine) {
     const auto counts = smem.counts.view();
     const int thread = M::thread_index();
     for (int i = 0; i < kBuckets; ++i) counts.store(i, thread, {{0}});
-    for (int b = mine.begin; b < mine.begin + mine.length; ++b) {
+    for (int b = mine.begin; b < mine.end; ++b) {
       const int at = bucket(p, sequence(p, b));
       counts.store(at, thread, {{counts.load(at, thread).values[0] + 1}});
     }
@@ -140,7 +112,7 @@ struct Planner {
       place += count;
     }
     M::sync_block();
-    for (int b = mine.begin; b < mine.begin + mine.length; ++b) {
+    for (int b = mine.begin; b < mine.end; ++b) {
       const PlannedSequence s = sequence(p, b);
       const int at = bucket(p, s);
       const int to = counts.load(at, thread).values[0];
@@ -151,15 +123,15 @@ struct Planner {
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
-    const Rows mine = share(p.batch);
+    const Share mine = share(p.batch);
     sort(p, smem, mine);
     int sum = 0;
-    for (int i = mine.begin; i < mine.begin + mine.length; ++i) {
+    for (int i = mine.begin; i < mine.end; ++i) {
       sum += M::load_global(&p.plan[i].items);
     }
     int total;
     int first = sum_before(smem, sum, total);
-    for (int i = mine.begin; i < mine.begin + mine.length; ++i) {
+    for (int i = mine.begin; i < mine.end; ++i) {
       const int items = M::load_global(&p.plan[i].items);
       M::store_global(&p.plan[i].first_item, first);
       first += items;

@@ -63,14 +63,15 @@ ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& pr
   const auto heads_q = static_cast<int>(problem.heads_q);
   const auto heads_kv = static_cast<int>(problem.heads_kv);
   PlannedSequence* plan = device.template zeroed<PlannedSequence>(sequences + 1);
+  const DeviceRows q_rows{upload_indices(device, present(batch.q_offsets)),
+                          upload_indices(device, present(batch.q_lengths)),
+                          static_cast<int>(problem.q.rows)};
   device.template launch<Plan>(
-      1, {.q_offsets = upload_indices(device, present(batch.q_offsets)),
-          .kv_offsets = upload_indices(device, &batch.kv_offsets),
-          .q_lengths = upload_indices(device, present(batch.q_lengths)),
-          .kv_lengths = upload_indices(device, present(batch.kv_lengths)),
+      1, {.q = q_rows,
+          .kv = {upload_indices(device, &batch.kv_offsets),
+                 upload_indices(device, present(batch.kv_lengths)),
+                 static_cast<int>(problem.k.rows)},
           .batch = static_cast<int>(sequences),
-          .q_rows = static_cast<int>(problem.q.rows),
-          .kv_rows = static_cast<int>(problem.k.rows),
           .shape = K::item_shape(heads_q, heads_kv),
           .plan = plan});
   const std::size_t count = rows * heads * dim;
@@ -95,6 +96,7 @@ ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& pr
                                       .softmax_scale = problem.softmax_scale,
                                       .softcap = problem.softcap,
                                       .plan = plan,
+                                      .q_rows = q_rows,
                                       .batch = static_cast<int>(sequences),
                                       .ticket = device.template zeroed<int>(1)};
   device.template launch<K>(blocks, K::make_params(arguments));
@@ -124,18 +126,65 @@ inline void expect_forward(const ForwardOutcome& got, const reference::ForwardRe
 }
 
 template <class K, class Device>
-void check_forward(Device& device, const Case& c, int blocks, std::uint64_t seed,
+void check_forward(Device& device, const Batch& batch, DType dtype, int blocks,
                    const ForwardOptions& options = {}) {
-  const Batch batch = make_batch(c, seed);
   Options given;
   given.mask = batch.mask();
   given.softmax_scale = options.scale;
   given.softcap = options.softcap;
   Problem problem;
   const Status status = check_inputs(batch.inputs(), given, {}, problem);
-  ASSERT_TRUE(status.ok()) << c.name;
+  ASSERT_TRUE(status.ok()) << status.message();
   const ForwardOutcome got = run_forward<K>(device, batch, problem, blocks);
-  expect_forward(got, reference::forward(problem), c.dtype == DType::kF16);
+  expect_forward(got, reference::forward(problem), dtype == DType::kF16);
+}
+
+template <class K, class Device>
+void check_forward(Device& device, const Case& c, int blocks, std::uint64_t seed,
+                   const ForwardOptions& options = {}) {
+  check_forward<K>(device, make_batch(c, seed), c.dtype, blocks, options);
+}
+
+inline HostTensor int32_tensor(const std::vector<std::int64_t>& values) {
+  HostTensor tensor(DType::kI32, {static_cast<std::int64_t>(values.size())});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    tensor.set(static_cast<std::int64_t>(i), static_cast<double>(values[i]));
+  }
+  return tensor;
+}
+
+/// Sequences that use a part of their rows, and rows past the last offset; NaN in all of them.
+inline Batch batch_with_gaps(std::int64_t head_dim, std::uint64_t seed) {
+  Case c;
+  c.heads_q = c.heads_kv = 2;
+  c.head_dim = head_dim;
+  c.q_lengths = {100, 5, 130, 9, 200, 20};
+  c.kv_lengths = {140, 7, 300, 0, 65, 30};
+  Batch batch = make_batch(c, seed);
+  const std::vector<std::int64_t> q_used = {70, 0, 130, 3, 129};
+  const std::vector<std::int64_t> kv_used = {129, 7, 200, 0, 64};
+  const auto poison = [&](HostTensor& x, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first * 2 * head_dim; i < last * 2 * head_dim; ++i) x.set(i, NAN);
+  };
+  std::int64_t q_begin = 0;
+  std::int64_t kv_begin = 0;
+  std::vector<std::int64_t> q_offsets{0};
+  std::vector<std::int64_t> kv_offsets{0};
+  for (std::size_t b = 0; b < 6; ++b) {
+    const bool past = b == 5;  // its rows become capacity past the last offset
+    poison(batch.q, q_begin + (past ? 0 : q_used[b]), q_begin + c.q_lengths[b]);
+    poison(batch.k, kv_begin + (past ? 0 : kv_used[b]), kv_begin + c.kv_lengths[b]);
+    poison(batch.v, kv_begin + (past ? 0 : kv_used[b]), kv_begin + c.kv_lengths[b]);
+    q_begin += c.q_lengths[b];
+    kv_begin += c.kv_lengths[b];
+    if (!past) q_offsets.push_back(q_begin);
+    if (!past) kv_offsets.push_back(kv_begin);
+  }
+  batch.q_offsets = int32_tensor(q_offsets);
+  batch.kv_offsets = int32_tensor(kv_offsets);
+  batch.q_lengths = int32_tensor(q_used);
+  batch.kv_lengths = int32_tensor(kv_used);
+  return batch;
 }
 
 }  // namespace JFA_BACKEND

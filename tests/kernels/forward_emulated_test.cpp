@@ -123,6 +123,15 @@ TEST(ForwardEmulated, BroadcastQueries) {
   }
 }
 
+TEST(ForwardEmulated, GapsAndCapacity) {
+  for (const emulator::Schedule schedule : emulator::kSchedules) {
+    EmulatedDevice device(schedule, 5);
+    const Batch batch = batch_with_gaps(64, 5);
+    check_forward<Forward<M, kDim64>>(device, batch, DType::kBf16, 3);
+    if (HasFatalFailure()) FAIL() << emulator::to_string(schedule);
+  }
+}
+
 TEST(ForwardEmulated, ScalesAndSoftcap) {
   const Case c = small_case({130, 20}, {260, 129});
   std::uint64_t turn = 0;

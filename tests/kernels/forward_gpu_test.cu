@@ -80,6 +80,12 @@ TEST_F(ForwardOnGpu, BroadcastQueries) {
   }
 }
 
+TEST_F(ForwardOnGpu, GapsAndCapacity) {
+  CudaDevice device;
+  const Batch batch = batch_with_gaps(128, 12);
+  check_forward<Forward<Hopper, kDim128>>(device, batch, DType::kBf16, kBlocks);
+}
+
 TEST_F(ForwardOnGpu, ScalesAndSoftcap) {
   const Case c = grid_case(128, false);
   for (const double scale : {0.5, -0.3, 0.0}) {

@@ -37,13 +37,9 @@ std::vector<PlannedSequence> plan_of(const std::vector<Index>& q, const std::vec
   auto* plan = device.zeroed<PlannedSequence>(kv.size());
   const auto batch = static_cast<int>(kv.size()) - 1;
   device.launch<Planner<EmulatedHopper>>(
-      1, {.q_offsets = {q.empty() ? nullptr : device.upload(q), kWide},
-          .kv_offsets = {device.upload(kv), kWide},
-          .q_lengths = {nullptr, false},
-          .kv_lengths = {nullptr, false},
+      1, {.q = {{q.empty() ? nullptr : device.upload(q), kWide}, {nullptr, false}, q_rows},
+          .kv = {{device.upload(kv), kWide}, {nullptr, false}, kv_rows},
           .batch = batch,
-          .q_rows = q_rows,
-          .kv_rows = kv_rows,
           .shape = kShape,
           .plan = plan});
   return device.download(plan, kv.size());

@@ -233,7 +233,7 @@ struct Attend {
   /// Writes a tile's lse, stages O / sum in its Q and hands it to the store role.
   JFA_DEVICE void finish(const Current& tile, const RowState<M>& finished) {
     const auto sum = sum_across_lanes(finished.sum);
-    if (p.lse != nullptr) write_lse(*tile.work, log_sum_exp(finished.shift, sum));
+    if (p.outputs.lse != nullptr) write_lse(*tile.work, log_sum_exp(finished.shift, sum));
     scale_rows(o, inverse(sum));
     meet();  // the MMAs of the warpgroup's other warps have read Q
     store_fragment(smem.q.slots[tile.q_slot].group[group].view(), o);
@@ -254,7 +254,8 @@ struct Attend {
       const int query = M::load_shared(&tile.q_row) + (row >> p.pack_log2);
       const int packed_head = head + (row & ((1 << p.pack_log2) - 1));
       if (query < length) {
-        M::store_global(p.lse + packed_head * p.lse_head_stride + begin + query, lse.values[i]);
+        float* to = p.outputs.lse + packed_head * p.outputs.lse_head_stride;
+        M::store_global(to + begin + query, lse.values[i]);
       }
     }
   }

@@ -8,7 +8,8 @@
 // | -------- | ------- | --------- | ---------------------------------------------------------- |
 // | schedule | 0       | 40        | takes items, says tile by tile what is to be done          |
 // | load     | 1       | 40        | one thread copies Q tiles, K and V blocks                  |
-// | store    | 2 and 3 | 40        | one thread each copies a warpgroup's part of O out          |
+// | store    | 2 and 3 | 40        | fill rows of no sequence; one thread each copies a         |
+// |          |         |           | warpgroup's part of O out                                  |
 // | attend   | 4 to 11 | 232       | a warpgroup for each half of a tile's 128 rows: attend.hpp |
 //
 // Barrier graph:
@@ -29,6 +30,7 @@
 #pragma once
 
 #include "kernels/forward/attend.hpp"
+#include "kernels/forward/gaps.hpp"
 #include "kernels/forward/mask.hpp"
 #include "kernels/forward/scores.hpp"
 #include "kernels/ragged.hpp"
@@ -65,6 +67,7 @@ struct ForwardArguments {
   double softmax_scale;
   double softcap;
   const PlannedSequence* plan;  // made with the kernel's item_shape
+  DeviceRows q_rows;            // its offsets have no data with broadcast_q
   int batch;
   int* ticket;  // holds 0
 };
@@ -122,9 +125,9 @@ struct Forward {
     typename M::TensorMap k;
     typename M::TensorMap v;
     typename M::TensorMap out;
-    float* lse;
-    std::int64_t lse_head_stride;
+    OutputRows<T> outputs;
     const PlannedSequence* plan;
+    DeviceRows q_rows;
     int batch;
     int* ticket;
     int packs;      // of query heads
@@ -163,9 +166,10 @@ struct Forward {
             map(kv_view, a.k, a.heads_kv, a.k_strides, 1),
             map(kv_view, a.v, a.heads_kv, a.v_strides, 1),
             map(q_view, a.out, a.heads_q, a.out_strides, pack),
-            a.lse,
-            a.lse_head_stride,
+            {a.out, a.lse, a.out_strides[0], a.out_strides[1], a.lse_head_stride, a.heads_q,
+             a.head_dim},
             a.plan,
+            a.q_rows,
             a.batch,
             a.ticket,
             a.heads_q / pack,
@@ -255,7 +259,7 @@ struct Forward {
         work.last_of_run = tile == last - 1 ? 1 : 0;
         publish(work);
       }
-      item = M::grid_size() + M::uniform(ticket);
+      item = M::grid_size() + M::shuffle(ticket, 0);
     }
     publish(Work{});
   }
@@ -302,6 +306,10 @@ struct Forward {
   // ---- store
 
   static JFA_DEVICE void store(const Params& p, Smem& smem, int group) {
+    if (p.q_rows.offsets.data != nullptr) {
+      const FillGaps<M, T> gaps{p.outputs, 32 * group + M::lane(), 32 * kGroups};
+      gaps.run(p.q_rows, p.batch);
+    }
     auto r = smem.work.reader();
     auto q = smem.q.reader();
     const bool lead = M::elect();

@@ -233,14 +233,12 @@ void bench(const BenchCase& c, Peers peers) {
   Buffer<PlannedSequence> plan(static_cast<std::size_t>(c.batch()) + 1);
   Buffer<int> ticket(1);
 
+  const DeviceRows q_places{
+      {c.broadcast ? nullptr : q_offsets.get(), false}, {nullptr, false}, c.q_rows};
   const typename Planner<Hopper>::Params planner{
-      .q_offsets = {c.broadcast ? nullptr : q_offsets.get(), false},
-      .kv_offsets = {kv_offsets.get(), false},
-      .q_lengths = {nullptr, false},
-      .kv_lengths = {nullptr, false},
+      .q = q_places,
+      .kv = {{kv_offsets.get(), false}, {nullptr, false}, kv_rows},
       .batch = c.batch(),
-      .q_rows = c.q_rows,
-      .kv_rows = kv_rows,
       .shape = K::item_shape(c.heads_q, c.heads_kv),
       .plan = plan.get()};
   const std::int64_t q_row = static_cast<std::int64_t>(c.heads_q) * c.dim;
@@ -263,6 +261,7 @@ void bench(const BenchCase& c, Peers peers) {
                                                     .softmax_scale = scale,
                                                     .softcap = 0,
                                                     .plan = plan.get(),
+                                                    .q_rows = q_places,
                                                     .batch = c.batch(),
                                                     .ticket = ticket.get()});
   int blocks = 0;
