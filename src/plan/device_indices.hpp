@@ -1,4 +1,5 @@
-// Offsets and lengths as kernels read them, clamped to the tensors: a wrong one never leads outside.
+// Offsets and lengths as kernels read them, clamped to the tensors: a wrong one never leads
+// outside.
 #pragma once
 
 #include "machine/machine.hpp"

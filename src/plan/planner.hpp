@@ -45,8 +45,9 @@ struct Planner {
     const DeviceRows::Place q =
         broadcast ? DeviceRows::Place{0, p.q.rows, p.q.rows} : p.q.template of<M>(b);
     const int out_begin = broadcast ? b * p.q.rows : q.begin;
-    return {q.begin, q.length, kv.begin, kv.length, out_begin, 0,
-            p.shape.items(q.length, kv.length), 0};
+    return {
+        q.begin, q.length, kv.begin, kv.length, out_begin, 0, p.shape.items(q.length, kv.length),
+        0};
   }
 
   static JFA_DEVICE int bucket(const Params& p, const PlannedSequence& s) {

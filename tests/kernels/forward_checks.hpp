@@ -66,14 +66,13 @@ ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& pr
   const DeviceRows q_rows{upload_indices(device, present(batch.q_offsets)),
                           upload_indices(device, present(batch.q_lengths)),
                           static_cast<int>(problem.q.rows)};
-  device.template launch<Plan>(
-      1, {.q = q_rows,
-          .kv = {upload_indices(device, &batch.kv_offsets),
-                 upload_indices(device, present(batch.kv_lengths)),
-                 static_cast<int>(problem.k.rows)},
-          .batch = static_cast<int>(sequences),
-          .shape = K::item_shape(heads_q, heads_kv),
-          .plan = plan});
+  device.template launch<Plan>(1, {.q = q_rows,
+                                   .kv = {upload_indices(device, &batch.kv_offsets),
+                                          upload_indices(device, present(batch.kv_lengths)),
+                                          static_cast<int>(problem.k.rows)},
+                                   .batch = static_cast<int>(sequences),
+                                   .shape = K::item_shape(heads_q, heads_kv),
+                                   .plan = plan});
   const std::size_t count = rows * heads * dim;
   T* out = device.template poisoned<T>(count);
   float* lse = device.template poisoned<float>(rows * heads);

@@ -26,7 +26,7 @@
 // |                | O += P V(j)                     | softmax of j+1 once S is there       |
 // | last of a tile | O += P V(j), S = next Q K(0)    | ... then O / sum to SMEM, lse        |
 //
-// SMEM at head_dim 128: 3 Q tiles, 2 blocks of K and 2 of V of 32 KiB each; work, barriers: 227 KiB.
+// SMEM at head_dim 128, 227 KiB: 3 Q tiles, 2 blocks of K and 2 of V, 32 KiB each; work, barriers.
 #pragma once
 
 #include "kernels/forward/attend.hpp"
@@ -43,7 +43,7 @@ struct ForwardConfig {
   int head_dim = 128;  // of the tiles; tensors may have less
   int keys = 128;      // a block
   int q_slots = 3;
-  int kv_slots = 2;  // for a block of K and one of V
+  int kv_slots = 2;   // for a block of K and one of V
   bool half = false;  // fp16 instead of bf16
 };
 
@@ -54,7 +54,7 @@ struct ForwardArguments {
   T* k;
   T* v;
   T* out;
-  float* lse;  // null: not wanted
+  float* lse;                 // null: not wanted
   std::int64_t q_strides[2];  // row, head
   std::int64_t k_strides[2];
   std::int64_t v_strides[2];
@@ -344,10 +344,10 @@ struct Forward {
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     init_barriers<M>([&] { init(smem); });
     warp_roles<M>(role<"produce", Warps{0, 4}, Regs{40}>([&] {
-                    warp_roles<M>(role<"schedule", Warps{0, 1}>([&] { schedule(p, smem); }),
-                                  role<"load", Warps{1, 1}>([&] { load(p, smem); }),
-                                  role<"store", Warps{2, 2}>(
-                                      [&] { store(p, smem, M::warp_index() - 2); }));
+                    warp_roles<M>(
+                        role<"schedule", Warps{0, 1}>([&] { schedule(p, smem); }),
+                        role<"load", Warps{1, 1}>([&] { load(p, smem); }),
+                        role<"store", Warps{2, 2}>([&] { store(p, smem, M::warp_index() - 2); }));
                   }),
                   role<"attend", Warps{4, 8}, Regs{232}>([&] {
                     Attend<Forward> attend{p, smem, M::warp_index() / 4 - 1};

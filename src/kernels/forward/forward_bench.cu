@@ -276,19 +276,20 @@ void bench(const BenchCase& c, Peers peers) {
   Buffer<Sample> samples(chosen);
   Buffer<double> sums(std::vector<double>(3, 0));
   constexpr int kScoreBytes = 16384 * 4;
-  check_cuda(cudaFuncSetAttribute(check_samples, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  kScoreBytes),
-             "shared memory");
+  check_cuda(
+      cudaFuncSetAttribute(check_samples, cudaFuncAttributeMaxDynamicSharedMemorySize, kScoreBytes),
+      "shared memory");
   check_samples<<<static_cast<unsigned>(chosen.size()), 128, kScoreBytes>>>(
       q.get(), k.get(), v.get(), out.get(), lse.get(), samples.get(), c.heads_q, c.heads_kv, c.dim,
       c.out_rows, static_cast<float>(scale), sums.get());
   const auto errors = sums.download();
   const double typical = median(ms);
-  std::printf("%-22s %8.4f ms (min %.4f)  best %8.4f (%.2fx)  floor %8.4f (%3.0f%%)  plan %.4f  "
-              "error %.1e lse %.1e\n",
-              c.name.c_str(), typical, *std::min_element(ms.begin(), ms.end()), peers.best,
-              peers.best / typical, peers.floor, 100 * peers.floor / typical, median(plan_ms),
-              std::sqrt(errors[0] / errors[1]), errors[2] / static_cast<double>(chosen.size()));
+  std::printf(
+      "%-22s %8.4f ms (min %.4f)  best %8.4f (%.2fx)  floor %8.4f (%3.0f%%)  plan %.4f  "
+      "error %.1e lse %.1e\n",
+      c.name.c_str(), typical, *std::min_element(ms.begin(), ms.end()), peers.best,
+      peers.best / typical, peers.floor, 100 * peers.floor / typical, median(plan_ms),
+      std::sqrt(errors[0] / errors[1]), errors[2] / static_cast<double>(chosen.size()));
   std::fflush(stdout);
 }
 

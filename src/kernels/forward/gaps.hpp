@@ -1,5 +1,5 @@
-// Rows of the outputs that belong to no sequence: gaps behind lengths in use, and what lies past the
-// last offset. They become zero, and -inf in lse.
+// Rows of the outputs that belong to no sequence: gaps behind lengths in use, and what lies past
+// the last offset. They become zero, and -inf in lse.
 #pragma once
 
 #include "plan/device_indices.hpp"

@@ -55,9 +55,7 @@ struct CappedScores {
 
   template <int N>
   JFA_DEVICE void prepare(Fragment<M, N>& s) const {
-    s.apply([this](int, int, float& v) {
-      v = 1 - 2 * M::reciprocal(1 + M::exp2(v * p.inner));
-    });
+    s.apply([this](int, int, float& v) { v = 1 - 2 * M::reciprocal(1 + M::exp2(v * p.inner)); });
   }
   JFA_DEVICE float scale() const { return p.outer; }
 };

@@ -15,9 +15,7 @@ struct RowState {
   RowValues<M> shift;  ///< what is subtracted from scores; -inf before the first finite one
   RowValues<M> sum;    ///< of exp2(score - shift), the calling thread's part
 
-  static JFA_DEVICE RowState none() {
-    return {{{-__builtin_inff(), -__builtin_inff()}}, {{0, 0}}};
-  }
+  static JFA_DEVICE RowState none() { return {{{-__builtin_inff(), -__builtin_inff()}}, {{0, 0}}}; }
 };
 
 template <class M>
@@ -34,8 +32,8 @@ template <class M, int N>
 JFA_DEVICE RowValues<M> exponentiate(Fragment<M, N>& s, RowState<M>& rows, float scale) {
   constexpr float kSlack = 8;
   const auto seen = row_max(s) * scale;
-  const auto shift = rows.shift.with(
-      seen, [](float old, float now) { return now - old > kSlack ? now : old; });
+  const auto shift =
+      rows.shift.with(seen, [](float old, float now) { return now - old > kSlack ? now : old; });
   const auto subtracted = finite_or_zero(shift);
   const auto factor = exp2(rows.shift - subtracted);
   s.map_rows(subtracted, [scale](float v, float m) { return M::exp2(M::fma(v, scale, -m)); });
@@ -53,8 +51,7 @@ JFA_DEVICE RowValues<M> inverse(const RowValues<M>& sum) {
 /// Natural-log log-sum-exp; -inf for a row that saw nothing.
 template <class M>
 JFA_DEVICE RowValues<M> log_sum_exp(const RowValues<M>& shift, const RowValues<M>& sum) {
-  return finite_or_zero(shift).with(
-      sum, [](float m, float l) { return (m + M::log2(l)) * kLn2; });
+  return finite_or_zero(shift).with(sum, [](float m, float l) { return (m + M::log2(l)) * kLn2; });
 }
 
 }  // namespace JFA_BACKEND
