@@ -17,6 +17,7 @@ inline constexpr int kLanes = 32;
 inline constexpr int kWarpRows = 32;
 inline constexpr int kTensorRows = 32;
 inline constexpr int kCopyRows = 8;
+inline constexpr std::size_t kCopySlots = std::size_t{kCopyRows} * kLanes;
 inline constexpr int kRows = kWarpRows + kTensorRows + kCopyRows;
 // The lane of an agent that fills its row alone (a tensor unit).
 inline constexpr std::uint8_t kWholeRow = 0xff;

@@ -48,14 +48,7 @@ struct EmulatedThreads {
   }
   template <class T>
   static T uniform(T x, Site site = Site::here()) {
-    const T first = exchange(x, 0, call_site(site, "uniform"));
-    if (std::bit_cast<std::uint32_t>(first) != std::bit_cast<std::uint32_t>(x)) {
-      auto& engine = emulator::Engine::current();
-      engine.fail({emulator::FindingKind::Divergence,
-                   "a value said to be uniform differs between the lanes of a warp",
-                   engine.site(call_site(site, "uniform"))});
-    }
-    return first;
+    return exchange(x, 0, call_site(site, "uniform"));
   }
   template <class T>
   static T shuffle(T x, int from, Site site = Site::here()) {

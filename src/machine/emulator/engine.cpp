@@ -15,7 +15,7 @@ thread_local Engine* current_engine = nullptr;
 struct Stopped {};
 
 // The memory of a block starts at a multiple of this, so that an offset has a block.
-constexpr std::size_t kSlotBytes = 256 * 1024;
+constexpr std::size_t kSlotBytes = std::size_t{256} * 1024;
 constexpr int kSecondChances = 4;
 constexpr std::size_t kReaderSets = 1u << 16;
 
@@ -174,7 +174,7 @@ void Engine::start_block(Cluster& cluster, int index, int rank) {
   cluster.live += shape_.threads;
   const int registers = registers_at_entry(shape_);
   block->free_registers = kRegisterFile - registers * shape_.threads;
-  copy_names_[static_cast<std::size_t>(index)].resize(kCopyRows * kLanes);
+  copy_names_[static_cast<std::size_t>(index)].resize(kCopySlots);
   for (int w = 0; w < shape_.threads / kLanes; ++w) {
     auto warp = std::make_unique<Warp>();
     warp->block = block.get();
@@ -325,7 +325,7 @@ void Engine::launch_operation(AsyncRef operation, const Agent& issuer) {
 }
 
 Epoch Engine::new_copy(Block& block, const std::string& what) {
-  const std::uint32_t slot = block.next_copy++ % (kCopyRows * kLanes);
+  const std::size_t slot = block.next_copy++ % kCopySlots;
   Time& time = block.copy_times[slot];
   time += 2;  // a store's write to global memory is the moment after its read
   copy_names_[static_cast<std::size_t>(block.index)][slot] = {time, what};

@@ -21,7 +21,7 @@ namespace jfa::emulator {
 using Body = std::function<void(std::byte* smem)>;
 
 // Hardware limits of an SM with compute capability 9.0.
-inline constexpr std::size_t kMaxSmemBytes = 227 * 1024;
+inline constexpr std::size_t kMaxSmemBytes = std::size_t{227} * 1024;
 inline constexpr int kRegisterFile = 64 * 1024;
 inline constexpr int kNamedBarriers = 16;
 

@@ -26,9 +26,9 @@ using boost::context::detail::transfer_t;
 // Kernels keep their fragments on the stack: a few KiB optimized, far more in a debug build with
 // redzones.
 #ifdef JFA_EMULATOR_ASAN
-constexpr std::size_t kStackBytes = 512 * 1024;
+constexpr std::size_t kStackBytes = std::size_t{512} * 1024;
 #else
-constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr std::size_t kStackBytes = std::size_t{128} * 1024;
 #endif
 
 void announce_leave([[maybe_unused]] void** fake_stack, [[maybe_unused]] const Stack& to) {

@@ -44,7 +44,7 @@ std::vector<std::uint32_t> make_chunks(const OperandLayout& layout) {
   const Descriptor d = decode(layout.descriptor);
   const auto rows = static_cast<std::uint32_t>(layout.rows);
   std::vector<std::uint32_t> result;
-  result.reserve(rows * 2);
+  result.reserve(std::size_t{2} * rows);
   const auto add = [&](std::uint32_t address) {
     result.push_back(swizzle(address, d.swizzle_span) - kSharedBase);
   };

@@ -50,9 +50,9 @@ std::uint16_t to_fp16(float value) {
 
 // Operands as floats, and the accumulators of one chain of steps.
 struct Workspace {
-  alignas(64) std::array<float, kMmaRows * kMmaDepth> a;        // [row][depth]
-  alignas(64) std::array<float, kMmaDepth * kMmaMaxColumns> b;  // [depth][column]
-  alignas(64) std::array<float, kMmaRows * kMmaMaxColumns> c;   // [row][column]
+  alignas(64) std::array<float, std::size_t{kMmaRows} * kMmaDepth> a;        // [row][depth]
+  alignas(64) std::array<float, std::size_t{kMmaDepth} * kMmaMaxColumns> b;  // [depth][column]
+  alignas(64) std::array<float, std::size_t{kMmaRows} * kMmaMaxColumns> c;   // [row][column]
 };
 
 using Chunk = std::array<std::uint16_t, 8>;

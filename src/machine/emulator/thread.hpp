@@ -131,8 +131,8 @@ struct Block {
   int live = 0;
   int free_registers = 0;
   std::vector<Lane*> register_waiters;
-  std::array<Time, kCopyRows * kLanes> copy_times{};
-  std::uint32_t next_copy = 0;
+  std::array<Time, kCopySlots> copy_times{};
+  std::size_t next_copy = 0;
 };
 
 struct Cluster {

@@ -184,12 +184,4 @@ std::vector<Specimen> zoo_global() {
   };
 }
 
-std::vector<Specimen> zoo() {
-  std::vector<Specimen> all;
-  for (auto* part : {&zoo_barriers, &zoo_copies, &zoo_mma, &zoo_threads, &zoo_global}) {
-    for (auto& one : part()) all.push_back(std::move(one));
-  }
-  return all;
-}
-
 }  // namespace jfa::emulator
