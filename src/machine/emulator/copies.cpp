@@ -171,6 +171,7 @@ struct Arrival {
 
 void add_target(AsyncOperation& operation, const Arrival& target) {
   operation.targets.push_back(target.block);
+  raise(target.block->copies, operation.epoch);
   operation.barrier = target.barrier;
   operation.phase = target.phase;
 }
@@ -293,6 +294,7 @@ void bulk_send(void* mine_to, const void* from, std::uint32_t bytes, void* mine_
   const std::uint32_t source = shared_range(issue, from, bytes, kBulkAlignment);
   const std::uint32_t offset = shared_range(issue, mine_to, bytes, kBulkAlignment);
   touch_shared(issue, *issue.lane.block, source, bytes, AccessKind::Read);
+  raise(issue.lane.block->copies, issue.operation->epoch);
   Block& peer = issue.engine.peer(rank, issue.site);
   Mbarrier& barrier = barrier_in(peer, mine_barrier, true, issue.site);
   touch_shared(issue, peer, offset, bytes, AccessKind::Write);

@@ -258,8 +258,14 @@ void Engine::check_exit(Lane& lane) {
   if (!lane.bulk_open.empty()) {
     refuse(lane.bulk_open.front(), "the thread exits with a bulk copy that it never committed");
   }
+  join(lane.block->exit_known, lane.known.generic);
   if (lane.block->live == 1) {
     if (const AsyncRef op = scheduler_.copy_into(*lane.block)) refuse_flight(op);
+    if (!covers(lane.block->exit_known, lane.block->copies)) {
+      fail({FindingKind::UnorderedOverwrite,
+            "the block exits, and no thread of it has waited for the end of a copy that uses its "
+            "shared memory"});
+    }
   }
   const Collective& collective = lane.warp->collective;
   if (collective.arrived != 0) {

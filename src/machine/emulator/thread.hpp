@@ -128,6 +128,8 @@ struct Block {
   std::vector<Warpgroup> warpgroups;
   std::unordered_map<std::uint32_t, Mbarrier> mbarriers;  // by offset
   std::array<NamedBarrier, 16> named;
+  ClockRef copies;      // that read or write its shared memory and end on an mbarrier
+  ClockRef exit_known;  // what its exited threads knew
   int live = 0;
   int free_registers = 0;
   std::vector<Lane*> register_waiters;

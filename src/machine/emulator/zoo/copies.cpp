@@ -232,6 +232,31 @@ struct LeavesCluster : Caged {
   }
 };
 
+// Each block of a pair sends its numbers to the other; one leaves before they are there.
+template <bool Bug>
+struct LeavesWhileSending : Caged {
+  static constexpr int kClusterSize = 2;
+  static constexpr int kBlocks = 2;
+  struct Smem {
+    alignas(128) float from[32];
+    alignas(128) float to[32];
+    Gate<M, "sent", By<Tma>> sent;
+  };
+  static void run(const Params&, Smem& smem) {
+    init_barriers<M, 2>([&] { smem.sent.init(); });
+    M::store_shared(&smem.from[M::lane()], 1.0F);
+    M::fence_proxy_async<Space::Shared>();
+    M::sync_warp();
+    if (M::lane() == 0) {
+      M::mbarrier_arrive_expect(&smem.sent.barrier, sizeof(smem.to));
+      M::bulk_send(smem.to, smem.from, sizeof(smem.to), &smem.sent.barrier, 1 - M::cluster_rank());
+    }
+    auto key = smem.sent.key();
+    smem.sent.pass(key);
+    if constexpr (!Bug) sync_cluster<M>();
+  }
+};
+
 // Block 1 reads what block 0 sends, and frees its buffer by an arrival of block scope.
 template <bool Bug>
 struct WrongClusterScope : Caged {
@@ -306,6 +331,9 @@ std::vector<Specimen> zoo_copies() {
       specimen<LeavesCluster>("leaves cluster",
                               "a block exits before the other's multicast arrives",
                               FindingKind::CrossBlock),
+      specimen<LeavesWhileSending>("leaves while sending",
+                                   "a block exits before the other has received its memory",
+                                   FindingKind::UnorderedOverwrite),
       specimen<WrongClusterScope>("wrong cluster scope",
                                   "an arrival at another block has block scope (CUTLASS 3647)",
                                   FindingKind::UnorderedOverwrite),
