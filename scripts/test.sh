@@ -27,7 +27,9 @@ build clang
 step "clang-tidy"
 python3 scripts/clang_tidy.py build/clang
 
-build fuzz
+step "Building the fuzzers"
+cmake --preset fuzz >/dev/null
+cmake --build --preset fuzz --target safetensors_fuzz suite_fuzz
 step "Fuzzing"
 ctest --preset fuzz
 
@@ -35,12 +37,15 @@ if command -v nvcc >/dev/null; then
   # Needs the compiler, not a GPU; where there is none, the tests that need one say so.
   python3 -m venv build/venv
   build/venv/bin/pip install -q nvidia-cuda-cuobjdump
-  build cuda -DPython3_EXECUTABLE="$PWD/build/venv/bin/python"
+  step "Building what runs on a GPU"
+  cmake --preset cuda -DJFA_TOOL=OFF -DPython3_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
+  cmake --build --preset cuda --target forward_bench forward_gpu_test samples_bench \
+    samples_gpu_test samples_trace
   step "GPU code generation"
   ctest --preset cuda -L 'codegen|gpu'
 fi
 
 step "Documentation"
-python3 tests/docs/run_docs.py README.md CONTRIBUTING.md docs/*.md examples/*.md bench/*.md
+python3 tests/docs/run_docs.py README.md CONTRIBUTING.md docs/*.md docs/*/*.md examples/*.md bench/*.md
 
 step "All tests passed"
