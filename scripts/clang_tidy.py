@@ -21,7 +21,7 @@ def fingerprint(entry: dict[str, str]) -> str:
     command = shlex.split(entry["command"])
     if "ccache" in command[0]:
         command = command[1:]
-    command = command[: command.index("-o")] + ["-E", entry["file"]]
+    command = command[: command.index("-o")] + ["-E", "-P", entry["file"]]
     text = subprocess.run(command, cwd=entry["directory"], capture_output=True, check=True).stdout
     return hashlib.sha256(text + (ROOT / ".clang-tidy").read_bytes()).hexdigest()
 
