@@ -54,6 +54,7 @@ struct Attend {
   KvCursor run_k = {};  // the run's first block
   KvCursor run_v = {};
   Current now = {};
+  const Work* ahead = nullptr;  // what look() found
 
   JFA_DEVICE void run() {
     Next next = look();
@@ -83,24 +84,24 @@ struct Attend {
 
   /// What the next tile holds for this warpgroup.
   JFA_DEVICE Next look() {
-    const Work& ahead = smem.work.wait(work);
-    if (M::uniform(M::load_shared(&ahead.blocks)) == 0) return Next::End;
-    const int row = M::uniform(M::load_shared(&ahead.q_row));
-    const int length = M::uniform(M::load_shared(&ahead.q_length));
+    ahead = &smem.work.wait(work);
+    if (M::uniform(M::load_shared(&ahead->blocks)) == 0) return Next::End;
+    const int row = M::uniform(M::load_shared(&ahead->q_row));
+    const int length = M::uniform(M::load_shared(&ahead->q_length));
     return K::has_rows(p, row, length, group) ? Next::Tile : Next::Skip;
   }
 
-  /// Takes the next tile and waits for its Q. In a run, keys start over at its first block.
+  /// Takes the tile that look() found and waits for its Q. In a run, keys start over at its first
+  /// block.
   JFA_DEVICE void take() {
-    const Work& ahead = smem.work.wait(work);
     work.advance();
     smem.q.wait(q);
-    now = {&ahead,
+    now = {ahead,
            q.slot,
-           M::uniform(M::load_shared(&ahead.blocks)),
-           M::uniform(M::load_shared(&ahead.first_block)),
-           M::uniform(M::load_shared(&ahead.first_of_run)) != 0,
-           M::uniform(M::load_shared(&ahead.last_of_run)) != 0};
+           M::uniform(M::load_shared(&ahead->blocks)),
+           M::uniform(M::load_shared(&ahead->first_block)),
+           M::uniform(M::load_shared(&ahead->first_of_run)) != 0,
+           M::uniform(M::load_shared(&ahead->last_of_run)) != 0};
     q.advance();
     if (now.first_of_run) run_k = k;
     k = run_k;

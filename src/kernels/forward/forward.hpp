@@ -329,7 +329,6 @@ struct Forward {
       }
       smem.q.release(q);
     }
-    if (lead) wait_stored<M>();
   }
 
   static JFA_DEVICE void init(Smem& smem) {
