@@ -34,8 +34,6 @@ fi
 build_packages=(g++ cmake ninja-build git libhwy-dev libtbb-dev libcli11-dev nlohmann-json3-dev
   "$boost_context")
 
-# Compilations are shared between clones: paths are hashed relative to each clone's root.
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
 
 # build PRESET [CMAKE_ARGUMENT...]
