@@ -1,9 +1,7 @@
 #include "machine/emulator/engine.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <stdexcept>
 
 namespace jfa::emulator {
@@ -21,17 +19,11 @@ constexpr std::size_t kReaderSets = 1u << 16;
 
 // Shared memory of `slots` blocks, kept by the host thread from run to run.
 std::byte* shared_memory(std::size_t slots) {
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  thread_local std::unique_ptr<void, Free> memory;
-  thread_local std::size_t held = 0;
-  if (slots > held) {
-    memory.reset(std::aligned_alloc(kSlotBytes, slots * kSlotBytes));
-    if (!memory) throw std::bad_alloc();
-    held = slots;
-  }
-  return static_cast<std::byte*>(memory.get());
+  thread_local std::vector<std::byte> memory;
+  const std::size_t wanted = (slots + 1) * kSlotBytes;
+  if (memory.size() < wanted) memory.resize(wanted);
+  const auto past = reinterpret_cast<std::uintptr_t>(memory.data()) % kSlotBytes;
+  return memory.data() + (kSlotBytes - past) % kSlotBytes;
 }
 
 int registers_at_entry(const LaunchShape& shape) {
@@ -323,7 +315,7 @@ void Engine::act(const AsyncRef& operation) {
   progress();
 }
 
-void Engine::launch_operation(AsyncRef operation, const Agent& issuer) {
+void Engine::launch_operation(const AsyncRef& operation, const Agent& issuer) {
   operation->issue = record(EventKind::Issue, issuer, operation->site, object(operation->what));
   scheduler_.issue(operation);
   if (!scheduler_.acts_at_issue()) return;

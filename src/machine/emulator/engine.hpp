@@ -79,7 +79,7 @@ class Engine {
   bool asks_again(const void* what, SiteId site);
 
   // Puts an operation in flight and lets it act at once if the schedule says so.
-  void launch_operation(AsyncRef operation, const Agent& issuer);
+  void launch_operation(const AsyncRef& operation, const Agent& issuer);
   Epoch new_copy(Block& block, const std::string& what);
 
   Block* block_of(const void* smem_pointer);

@@ -144,9 +144,11 @@ std::vector<std::string> Engine::last_events() const {
     }
   }
   std::vector<std::string> lines;
-  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
-    lines.push_back(describe(*group->first));
-    if (group->second > 1) lines.back() += " (" + std::to_string(group->second) + " of its warp)";
+  std::reverse(groups.begin(), groups.end());
+  lines.reserve(groups.size());
+  for (const auto& [event, count] : groups) {
+    lines.push_back(describe(*event));
+    if (count > 1) lines.back() += " (" + std::to_string(count) + " of its warp)";
   }
   return lines;
 }
@@ -177,6 +179,7 @@ std::vector<std::string> Engine::waiting_lanes() const {
     }
   }
   std::vector<std::string> result;
+  result.reserve(lines.size());
   for (const auto& [line, lanes] : lines) {
     result.push_back(std::to_string(lanes) + " lane" + (lanes > 1 ? "s" : "") + " of " + line);
   }

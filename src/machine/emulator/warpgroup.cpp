@@ -117,8 +117,7 @@ void start_front_group(Engine& engine, Block& block, std::size_t number, SiteId 
       start_front_group(engine, block, number, site);
     }
   });
-  const Agent unit = operation->epoch.agent;
-  engine.launch_operation(std::move(operation), unit);
+  engine.launch_operation(operation, operation->epoch.agent);
 }
 
 void commit_warp(Engine& engine, Warp& warp, const Payloads& payloads) {
