@@ -25,7 +25,7 @@ template <class T>
 std::vector<T> integers(std::size_t count, unsigned salt) {
   std::vector<T> values(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const int value = static_cast<int>((i * 2654435761U + salt * 97U) >> 7 & 7U) - 3;
+    const int value = static_cast<int>((i * 2654435761U + std::size_t{salt} * 97U) >> 7 & 7U) - 3;
     if constexpr (sizeof(T) == 2) {
       values[i].bits = emulator::to_half(static_cast<float>(value), emulator::MmaType::Bf16);
     } else {
@@ -78,8 +78,8 @@ Outcome ring_copy(const RunOptions& options) {
   Outcome outcome;
   outcome.result =
       launch<Kernel>(buffers.device(), options, 2, Kernel::make_params(from, to, kRows, kCols));
-  static const auto kWant = expected(in.size(), [&](std::size_t i) { return M::to_float(in[i]); });
-  outcome.wrong = compare(to, kExact, kWant);
+  static const auto want = expected(in.size(), [&](std::size_t i) { return M::to_float(in[i]); });
+  outcome.wrong = compare(to, kExact, want);
   return outcome;
 }
 
@@ -93,9 +93,9 @@ Outcome multicast_copy(const RunOptions& options) {
   Outcome outcome;
   outcome.result =
       launch<Kernel>(buffers.device(), options, 2, Kernel::make_params(from, to, kRows, kCols));
-  static const auto kWant =
+  static const auto want =
       expected(2 * in.size(), [&](std::size_t i) { return M::to_float(in[i % in.size()]); });
-  outcome.wrong = compare(to, kExact, kWant);
+  outcome.wrong = compare(to, kExact, want);
   return outcome;
 }
 
@@ -111,12 +111,12 @@ Outcome softmax(const RunOptions& options) {
   Outcome outcome;
   outcome.result =
       launch<Kernel>(buffers.device(), options, 1, Kernel::make_params(from, to, kRows, 0.5F));
-  static const auto kWant = expected(in.size(), [&](std::size_t i) {
+  static const auto want = expected(in.size(), [&](std::size_t i) {
     double sum = 0;
     for (std::size_t c = 0; c < kCols; ++c) sum += std::exp(0.5 * in[i / kCols * kCols + c]);
     return std::exp(0.5 * in[i]) / sum;
   });
-  outcome.wrong = compare(to, kHalfRounding, kWant);
+  outcome.wrong = compare(to, kHalfRounding, want);
   return outcome;
 }
 
@@ -136,9 +136,9 @@ Outcome gemm(const RunOptions& options) {
   Outcome outcome;
   outcome.result = launch<Kernel>(buffers.device(), options, 2,
                                   Kernel::make_params(left, right, to, kM, kN, kK));
-  static const auto kWant =
+  static const auto want =
       expected(kCount, [&](std::size_t i) { return dot(a, b, i / kN, i % kN, kK); });
-  outcome.wrong = compare(to, C.splits == 1 ? kHalfRounding : kExact, kWant);
+  outcome.wrong = compare(to, C.splits == 1 ? kHalfRounding : kExact, want);
   return outcome;
 }
 
@@ -158,7 +158,7 @@ Outcome attention_tile(const RunOptions& options) {
   Outcome outcome;
   outcome.result = launch<Kernel>(buffers.device(), options, 1,
                                   Kernel::make_params(queries, keys, values, to, kScale));
-  static const auto kWant = expected(q.size(), [&](std::size_t i) {
+  static const auto want = expected(q.size(), [&](std::size_t i) {
     double sum = 0, weights = 0;
     for (std::size_t key = 0; key < kKeys; ++key) {
       const double weight = std::exp(kScale * dot(q, k, i / kDepth, key, kDepth));
@@ -167,7 +167,7 @@ Outcome attention_tile(const RunOptions& options) {
     }
     return sum / weights;
   });
-  outcome.wrong = compare(to, 2 * kHalfRounding, kWant);
+  outcome.wrong = compare(to, 2 * kHalfRounding, want);
   return outcome;
 }
 
