@@ -20,6 +20,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "cpu/gemm-inl.hpp"
+#include "cpu/keys-inl.hpp"
 #include "cpu/prefetch-inl.hpp"
 #include "cpu/rows-inl.hpp"
 #include "cpu/scores-inl.hpp"
@@ -41,15 +42,14 @@ struct BackwardScratch {
         dout_panels(carver.floats(kQueryTile * depth)),
         lse(carver.floats(kQueryTile)),
         delta(carver.floats(kQueryTile)),
-        k(carver.floats(kKeyTile * stride)),
-        v(carver.floats(kKeyTile * stride)),
+        keys(carver, stride),
         scores(carver.floats(kKeyTile * kPanel)),
         gradients(carver.floats(kKeyTile * kPanel)),
         dk(carver.floats(piece_keys(problem) * stride)),
         dv(carver.floats(piece_keys(problem) * stride)),
         bytes(carver.used()) {}
 
-  std::int64_t stride;  ///< of q, dout, dq, k, v, dk, dv
+  std::int64_t stride;  ///< of q, dout, dq, dk, dv
   std::int64_t depth;
   float* q;
   float* dout;
@@ -58,8 +58,7 @@ struct BackwardScratch {
   float* dout_panels;
   float* lse;
   float* delta;
-  float* k;
-  float* v;
+  KeyRows keys;
   float* scores;     ///< S, then P
   float* gradients;  ///< dP, then dS
   float* dk;         ///< of the piece's keys
@@ -104,7 +103,7 @@ class BackwardPiece {
     if (reached) load_queries();
     start_dq(pack);
     for (bool more = reached; more; more = key_tiles.next(keys)) {
-      load_keys(keys);
+      load_keys(problem_, sequence_, keys, kv_head_, scratch_.keys);
       for (std::int64_t row = 0; row < rows_.size(); row += kPanel) {
         run_panel(panel_at(rows_, row, problem_.window), keys);
       }
@@ -156,30 +155,22 @@ class BackwardPiece {
     std::fill_n(dq_, rows_.size() * scratch_.stride, 0.0f);
   }
 
-  void load_keys(Range keys) {
-    const Range rows{sequence_.kv_begin + keys.begin, sequence_.kv_begin + keys.end};
-    load_rows(problem_.k.dtype, rows_of<const std::byte>(problem_.k, rows, kv_head_, 1),
-              problem_.head_dim, scratch_.k, scratch_.stride);
-    load_rows(problem_.v.dtype, rows_of<const std::byte>(problem_.v, rows, kv_head_, 1),
-              problem_.head_dim, scratch_.v, scratch_.stride);
-  }
-
   void run_panel(const Panel& panel, Range tile) {
     const BackwardScratch& s = scratch_;
     const Range keys = intersect(tile, panel.keys.any);
     if (keys.empty()) return;
-    const std::int64_t first = (keys.begin - tile.begin) * s.stride;
+    const std::int64_t first = keys.begin - tile.begin;
     const std::int64_t lanes = divide_up(panel.rows(), kLanes);
     const Scores scores{s.scores, keys.size(), lanes};
     const Scores gradients{s.gradients, keys.size(), lanes};
-    compute_scores(problem_, {s.k + first, s.stride}, s.q_panels + panel.begin * s.depth, scores);
+    compute_scores(problem_, s.keys.k_from(first), s.q_panels + panel.begin * s.depth, scores);
     if (!covers(panel.keys.all, keys)) mask_scores(scores, rows_, panel, problem_.window, keys);
-    multiply_scores({s.v + first, s.stride}, s.dout_panels + panel.begin * s.depth,
-                    problem_.head_dim, 1.0f, gradients);
+    multiply_scores(s.keys.v_from(first), s.dout_panels + panel.begin * s.depth, problem_.head_dim,
+                    1.0f, gradients);
     differentiate(scores, gradients, s.lse + panel.begin, s.delta + panel.begin,
                   static_cast<float>(problem_.softcap));
     if (piece_.dk_dv) add_to_keys(panel, keys);
-    if (piece_.dq || piece_.dq_sum != nullptr) add_to_queries(panel, keys, s.k + first);
+    if (piece_.dq || piece_.dq_sum != nullptr) add_to_queries(panel, keys, s.keys.k_from(first));
   }
 
   /// dV += P dO, dK += dS Q.
@@ -201,10 +192,10 @@ class BackwardPiece {
   }
 
   /// dQ += dS^T K.
-  void add_to_queries(const Panel& panel, Range keys, const float* k) {
+  void add_to_queries(const Panel& panel, Range keys, ConstTile k) {
     const BackwardScratch& s = scratch_;
     multiply(Product<Stored::kTransposed, Added>{.a = {s.gradients, kPanel},
-                                                 .b = {k, s.stride},
+                                                 .b = k,
                                                  .c = {dq_ + panel.begin * s.stride, s.stride},
                                                  .rows = panel.rows(),
                                                  .vectors = vectors_,

@@ -10,7 +10,8 @@
 
 namespace jfa::cpu {
 
-/// Keys of a piece when one sequence is spread over threads.
+/// Keys of a piece that does not give dq as a whole: their dk and dv, added to once a query tile,
+/// stay in the second-level cache.
 inline constexpr std::int64_t kSplitKeys = 512;
 
 /// How the work of a sequence is cut in the backward pass without broadcast_q.

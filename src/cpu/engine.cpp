@@ -16,9 +16,6 @@
 namespace jfa::cpu {
 namespace {
 
-/// With broadcast_q dq is added up in this many parts at most, whatever the number of threads.
-constexpr std::int64_t kDqChunks = 32;
-
 void attend_all(const ForwardCall& call, const Team& team) {
   const Tiling& tiling = call.tiling;
   const HostPlan& plan = call.plan;
@@ -38,9 +35,12 @@ void attend_all(const ForwardCall& call, const Team& team) {
   });
 }
 
-/// Chunks of dq sums with broadcast_q; known from shapes.
+/// With broadcast_q, the parts dq is added up in. Known from shapes and the same for any number of
+/// threads; few enough that the sums are small beside k and v, and enough for all cores.
 std::int64_t dq_chunks(const Problem& problem) {
-  return std::clamp<std::int64_t>(divide_up(problem.k.rows, kKeyTile), 1, kDqChunks);
+  constexpr std::int64_t kKeysPerChunk = 2048;
+  constexpr std::int64_t kMost = 32;
+  return std::clamp<std::int64_t>(divide_up(problem.k.rows, kKeysPerChunk), 1, kMost);
 }
 
 /// Bytes of the dq sums of a chunk: every query of every head.
@@ -68,17 +68,16 @@ void backpropagate_chunk(const BackwardCall& call, std::int64_t chunk, std::int6
   };
   const WorkPoint begin = share_begin(call.plan, chunk, chunks);
   const WorkPoint end = share_begin(call.plan, chunk + 1, chunks);
-  const std::int64_t most = piece_keys(problem);
   std::int64_t key = first_key(begin);
   for (std::int64_t b = begin.sequence; b <= end.sequence && b < problem.batch; ++b, key = 0) {
     const Sequence& s = call.plan.sequence(b);
     const std::int64_t end_key = b < end.sequence ? s.kv_length : first_key(end);
-    for (; key < end_key; key += most) {
+    for (; key < end_key; key += kSplitKeys) {
       const Piece piece{
           .b = b,
           .packs = {kv_head * tiling.packs_per_kv, (kv_head + 1) * tiling.packs_per_kv},
           .tiles = {0, tiling.tiles(s.q_length)},
-          .keys = {key, std::min(key + most, end_key)},
+          .keys = {key, std::min(key + kSplitKeys, end_key)},
           .dk_dv = true,
           .dq_sum = chunk_sums};
       backpropagate(call, piece, scratch);

@@ -18,6 +18,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "cpu/gemm-inl.hpp"
+#include "cpu/keys-inl.hpp"
 #include "cpu/prefetch-inl.hpp"
 #include "cpu/rows-inl.hpp"
 #include "cpu/scores-inl.hpp"
@@ -34,8 +35,7 @@ struct ForwardScratch {
         depth(round_up(head_dim, 4)),
         q(carver.floats(kQueryTile * stride)),
         q_panels(carver.floats(kQueryTile * depth)),
-        k(carver.floats(kKeyTile * stride)),
-        v(carver.floats(kKeyTile * stride)),
+        keys(carver, stride),
         scores(carver.floats(kKeyTile * kPanel)),
         out(carver.floats(kQueryTile * stride)),
         softmax{carver.floats(kQueryTile), carver.floats(kQueryTile), carver.floats(kQueryTile)},
@@ -45,8 +45,7 @@ struct ForwardScratch {
   std::int64_t depth;
   float* q;         ///< rows of the tile, `stride` apart as those of k, v and out
   float* q_panels;  ///< their transpose, panel after panel, `[depth, kPanel]` each
-  float* k;
-  float* v;
+  KeyRows keys;
   float* scores;
   float* out;
   Softmax softmax;
@@ -69,7 +68,7 @@ class ForwardTile {
   void run() {
     start();
     for (Range keys; keys_.next(keys);) {
-      load_keys(keys);
+      load_keys(problem_, sequence_, keys, rows_.first_head / problem_.group_size, scratch_.keys);
       for (std::int64_t row = 0; row < rows_.size(); row += kPanel) {
         attend_panel(panel_at(rows_, row, problem_.window), keys);
       }
@@ -91,27 +90,18 @@ class ForwardTile {
     transpose_panels(s.q, s.stride, rows_.size(), s.depth, s.q_panels);
   }
 
-  void load_keys(Range keys) {
-    const Range rows{sequence_.kv_begin + keys.begin, sequence_.kv_begin + keys.end};
-    const std::int64_t head = rows_.first_head / problem_.group_size;
-    load_rows(problem_.k.dtype, rows_of<const std::byte>(problem_.k, rows, head, 1),
-              problem_.head_dim, scratch_.k, scratch_.stride);
-    load_rows(problem_.v.dtype, rows_of<const std::byte>(problem_.v, rows, head, 1),
-              problem_.head_dim, scratch_.v, scratch_.stride);
-  }
-
   void attend_panel(const Panel& panel, Range tile) {
     const ForwardScratch& s = scratch_;
     const Range keys = intersect(tile, panel.keys.any);
     if (keys.empty()) return;
-    const std::int64_t first = (keys.begin - tile.begin) * s.stride;
+    const std::int64_t first = keys.begin - tile.begin;
     const Scores scores{s.scores, keys.size(), divide_up(panel.rows(), kLanes)};
-    compute_scores(problem_, {s.k + first, s.stride}, s.q_panels + panel.begin * s.depth, scores);
+    compute_scores(problem_, s.keys.k_from(first), s.q_panels + panel.begin * s.depth, scores);
     if (!covers(panel.keys.all, keys)) mask_scores(scores, rows_, panel, problem_.window, keys);
     const Softmax state = s.softmax.from(panel.begin);
     softmax_step(scores, state);
     multiply(Product<Stored::kTransposed, Rescaled>{.a = {s.scores, kPanel},
-                                                    .b = {s.v + first, s.stride},
+                                                    .b = s.keys.v_from(first),
                                                     .c = {s.out + panel.begin * s.stride, s.stride},
                                                     .rows = panel.rows(),
                                                     .vectors = vectors_,

@@ -1,5 +1,5 @@
-// Asks for the rows of the next piece of work while this one is computed: a short sequence has too
-// little to compute to hide the way to memory otherwise.
+// Asks for rows that come next while others are computed: a short sequence, or a few queries
+// against many keys, leave too little to compute to hide the way to memory otherwise.
 #if defined(JFA_CPU_PREFETCH_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef JFA_CPU_PREFETCH_INL_HPP
 #undef JFA_CPU_PREFETCH_INL_HPP
@@ -38,19 +38,26 @@ HWY_INLINE void prefetch_rows(const ConstTensorView& tensor, std::int64_t begin,
   }
 }
 
-/// The first rows of `heads` query heads from `head` on and of their key/value head; where `head`
-/// is past the last, those of the next sequence's first heads.
+/// A sequence's keys and values of one head from key `first` on.
+HWY_INLINE void prefetch_keys(const Problem& problem, const Sequence& s, std::int64_t first,
+                              std::int64_t kv_head) {
+  const std::int64_t rows = s.kv_length - first;
+  prefetch_rows(problem.k, s.kv_begin + first, rows, kv_head, 1);
+  prefetch_rows(problem.v, s.kv_begin + first, rows, kv_head, 1);
+}
+
+/// What a piece of work loads first that begins at query head `head`: rows of `pack` heads and of
+/// their key/value head. A head past the last stands for the next sequence's first.
 HWY_INLINE void prefetch_heads(const Problem& problem, const HostPlan& plan, std::int64_t b,
-                               std::int64_t head, std::int64_t heads) {
+                               std::int64_t head, std::int64_t pack) {
   if (head == problem.heads_q) {
     head = 0;
     ++b;
   }
   if (b >= problem.batch) return;
   const Sequence& s = plan.sequence(b);
-  prefetch_rows(problem.q, s.q_begin, s.q_length, head, heads);
-  prefetch_rows(problem.k, s.kv_begin, s.kv_length, head / problem.group_size, 1);
-  prefetch_rows(problem.v, s.kv_begin, s.kv_length, head / problem.group_size, 1);
+  prefetch_rows(problem.q, s.q_begin, s.q_length, head, pack);
+  prefetch_keys(problem, s, 0, head / problem.group_size);
 }
 
 }  // namespace HWY_NAMESPACE
