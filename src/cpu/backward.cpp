@@ -27,8 +27,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace jfa::cpu {
-namespace HWY_NAMESPACE {
+namespace jfa::cpu::HWY_NAMESPACE {
 namespace {
 
 struct BackwardScratch {
@@ -256,7 +255,7 @@ void add_dq_sum_rows(const BackwardCall& call, const float* sums, std::int64_t c
   const Problem& problem = call.problem;
   const std::int64_t stride = tile_stride(problem.head_dim);
   const std::int64_t q_length = problem.q.rows;
-  const float scale = static_cast<float>(problem.softmax_scale);
+  const auto scale = static_cast<float>(problem.softmax_scale);
   HWY_ALIGN float total[tile_stride(256)];
   for (std::int64_t head = 0; head < problem.heads_q; ++head) {
     const std::int64_t pack = call.tiling.pack;
@@ -275,8 +274,7 @@ void add_dq_sum_rows(const BackwardCall& call, const float* sums, std::int64_t c
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace jfa::cpu
+}  // namespace jfa::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -35,6 +35,9 @@ void attend_all(const ForwardCall& call, const Team& team) {
   });
 }
 
+/// Threads that scratch is kept for.
+std::size_t slots(int threads) { return static_cast<std::size_t>(thread_count(threads)); }
+
 /// With broadcast_q, the parts dq is added up in. Known from shapes and the same for any number of
 /// threads; few enough that the sums are small beside k and v, and enough for all cores.
 std::int64_t dq_chunks(const Problem& problem) {
@@ -142,12 +145,11 @@ void backpropagate_all(const BackwardCall& call, const Team& team) {
 }  // namespace
 
 std::size_t forward_workspace(const Problem& problem, int threads) {
-  return saturating_product(attend_scratch(problem), thread_count(threads));
+  return saturating_product(attend_scratch(problem), slots(threads));
 }
 
 std::size_t backward_workspace(const Problem& problem, int threads) {
-  const std::size_t scratch =
-      saturating_product(backpropagate_scratch(problem), thread_count(threads));
+  const std::size_t scratch = saturating_product(backpropagate_scratch(problem), slots(threads));
   if (!problem.broadcast_q) return scratch;
   const auto chunks = static_cast<std::size_t>(dq_chunks(problem));
   return saturating_sum(scratch, saturating_product(dq_sum_bytes(problem), chunks));
@@ -175,9 +177,9 @@ Status backward(const Problem& problem, const HostPlan& plan, const BackwardInpu
     return {};
   }
   // The sums follow the scratch of as many threads as were asked for.
-  const auto slots = static_cast<std::size_t>(thread_count(execution.threads));
-  backpropagate_broadcast(call, team,
-                          reinterpret_cast<float*>(workspace.data() + slots * team.scratch_bytes));
+  backpropagate_broadcast(
+      call, team,
+      reinterpret_cast<float*>(workspace.data() + slots(execution.threads) * team.scratch_bytes));
   return {};
 }
 

@@ -25,8 +25,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace jfa::cpu {
-namespace HWY_NAMESPACE {
+namespace jfa::cpu::HWY_NAMESPACE {
 namespace {
 
 struct ForwardScratch {
@@ -146,8 +145,7 @@ std::size_t attend_tile_scratch(std::int64_t head_dim) {
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace jfa::cpu
+}  // namespace jfa::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -19,8 +19,7 @@
 #include "cpu/tile.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace jfa::cpu {
-namespace HWY_NAMESPACE {
+namespace jfa::cpu::HWY_NAMESPACE {
 
 /// C = scale * (A B).
 struct Scaled {
@@ -151,8 +150,7 @@ void multiply(const Product<kStored, Form>& p) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace jfa::cpu
+}  // namespace jfa::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

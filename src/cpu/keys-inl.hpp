@@ -16,8 +16,7 @@
 #include "cpu/tile.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace jfa::cpu {
-namespace HWY_NAMESPACE {
+namespace jfa::cpu::HWY_NAMESPACE {
 
 /// Scratch for one key tile.
 struct KeyRows {
@@ -45,8 +44,7 @@ inline void load_keys(const Problem& problem, const Sequence& s, Range keys, std
   prefetch_keys(problem, s, keys.end, kv_head);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace jfa::cpu
+}  // namespace jfa::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

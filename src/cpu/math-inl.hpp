@@ -9,8 +9,7 @@
 #include "cpu/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace jfa::cpu {
-namespace HWY_NAMESPACE {
+namespace jfa::cpu::HWY_NAMESPACE {
 
 /// e^x for x up to 88, within a relative error of 2^-22 + |x| 2^-24, the latter no more than what
 /// the rounding of x itself causes; exactly 1 at 0, 0 below -87 (where the result would soon be
@@ -38,8 +37,7 @@ HWY_INLINE Vec exp(Vec x) {
   return hn::IfThenElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Zero(d), power);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace jfa::cpu
+}  // namespace jfa::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -17,8 +17,7 @@
 #include "plan/host_plan.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace jfa::cpu {
-namespace HWY_NAMESPACE {
+namespace jfa::cpu::HWY_NAMESPACE {
 
 // The functions here are always inlined: GCC takes one that only prefetches for one without effect,
 // and drops calls of it.
@@ -60,8 +59,7 @@ HWY_INLINE void prefetch_heads(const Problem& problem, const HostPlan& plan, std
   prefetch_keys(problem, s, 0, head / problem.group_size);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace jfa::cpu
+}  // namespace jfa::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

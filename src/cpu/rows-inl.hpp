@@ -15,8 +15,7 @@
 #include "cpu/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace jfa::cpu {
-namespace HWY_NAMESPACE {
+namespace jfa::cpu::HWY_NAMESPACE {
 
 /// How elements of a dtype are widened to fp32 and rounded from it.
 template <DType kDType>
@@ -243,8 +242,7 @@ inline void transpose_panels(float* tile, std::int64_t stride, std::int64_t rows
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace jfa::cpu
+}  // namespace jfa::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -18,8 +18,7 @@
 #include "problem/problem.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace jfa::cpu {
-namespace HWY_NAMESPACE {
+namespace jfa::cpu::HWY_NAMESPACE {
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -162,8 +161,7 @@ inline void differentiate(const Scores& s, const Scores& dp, const float* lse, c
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace jfa::cpu
+}  // namespace jfa::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -20,8 +20,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace jfa::cpu {
-namespace HWY_NAMESPACE {
+namespace jfa::cpu::HWY_NAMESPACE {
 namespace {
 
 void exponentials(const float* x, std::int64_t count, float* result) {
@@ -58,8 +57,7 @@ void transpose_tile(const float* tile, std::int64_t stride, std::int64_t rows, s
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace jfa::cpu
+}  // namespace jfa::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
