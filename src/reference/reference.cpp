@@ -173,16 +173,21 @@ Vector weighted_sum(const Attention& a, const Matrix& v, std::int64_t head_dim) 
   return out;
 }
 
-/// Calls work(g) for each key/value head, on all cores. No two heads write the same element.
+/// Calls work(g) for each key/value head, on all cores unless the problem is too small to gain. No
+/// two heads write the same element.
 template <typename Work>
 void for_each_kv_head(const Problem& p, Work&& work) {
   std::atomic<std::int64_t> next{0};
   const auto loop = [&] {
     for (std::int64_t g = next++; g < p.heads_kv; g = next++) work(g);
   };
+  constexpr std::int64_t small_rows = 64;
+  const bool small = p.out_rows + p.k.rows < small_rows;
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   std::vector<std::jthread> helpers;
-  for (std::int64_t t = 1; t < std::min(cores, p.heads_kv); ++t) helpers.emplace_back(loop);
+  for (std::int64_t t = 1; !small && t < std::min(cores, p.heads_kv); ++t) {
+    helpers.emplace_back(loop);
+  }
   loop();
 }
 
