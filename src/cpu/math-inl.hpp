@@ -34,7 +34,8 @@ HWY_INLINE Vec exp(Vec x) {
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
   const auto exponent = hn::ShiftLeft<23>(hn::BitCast(i, shifted));
   const Vec power = hn::BitCast(d, hn::Add(hn::BitCast(i, p), exponent));
-  return hn::IfThenElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Zero(d), power);
+  const Vec value = hn::IfThenElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Zero(d), power);
+  return hn::IfThenElse(hn::IsNaN(x), x, value);  // its low bits may have reached the exponent
 }
 
 }  // namespace jfa::cpu::HWY_NAMESPACE

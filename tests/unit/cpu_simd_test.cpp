@@ -107,8 +107,9 @@ TEST_P(Simd, ExponentialErrsNoMoreThanItsArgument) {
 TEST_P(Simd, ExponentialOfSpecialValues) {
   const float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> x{0.0f, -0.0f, -infinity, -87.1f, -1e30f, nan, -1e-40f, 0.5f,
-                             0,    0,     0,         0,      0,      0,   0,       0};
+  const auto all_ones = std::bit_cast<float>(0xFFFFFFFFu);  // a NaN whose every bit is set
+  const std::vector<float> x{0.0f,     -0.0f, -infinity, -87.1f, -1e30f, nan, -1e-40f, 0.5f,
+                             all_ones, 0,     0,         0,      0,      0,   0,       0};
   std::vector<float> y(x.size());
   HWY_DYNAMIC_DISPATCH(exponentials)(x.data(), std::ssize(x), y.data());
   EXPECT_EQ(y[0], 1);
@@ -119,6 +120,7 @@ TEST_P(Simd, ExponentialOfSpecialValues) {
   EXPECT_TRUE(std::isnan(y[5]));
   EXPECT_EQ(y[6], 1);
   EXPECT_NEAR(y[7], std::exp(0.5), 2e-7);
+  EXPECT_TRUE(std::isnan(y[8]));
 }
 
 /// Every value a bf16 or fp16 can hold survives, and what lies between rounds as HostTensor does,
