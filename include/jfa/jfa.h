@@ -17,6 +17,8 @@
 
 #include "jfa/export.h"
 
+/* C names, C forms: NOLINTBEGIN(readability-identifier-naming,modernize-redundant-void-arg) */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -204,5 +206,7 @@ JFA_API const char* jfa_version(void);
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
+
+/* NOLINTEND(readability-identifier-naming,modernize-redundant-void-arg) */
 
 #endif /* JFA_JFA_H */
