@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over every translation unit of a build directory, all cores, and remembers what
+"""Runs clang-tidy over the library's and the tool's translation units, all cores, and remembers what
 passed: a unit is checked again only when its preprocessed text or the configuration changes."""
 
 import argparse
@@ -44,7 +44,8 @@ def main() -> int:
     build = parser.parse_args().build
     CACHE.mkdir(parents=True, exist_ok=True)
     entries = json.loads((pathlib.Path(build) / "compile_commands.json").read_text())
-    entries = [e for e in entries if e["file"].endswith(".cpp")]
+    product = tuple(str(ROOT / folder) for folder in ("src/", "apps/"))
+    entries = [e for e in entries if e["file"].endswith(".cpp") and e["file"].startswith(product)]
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(check, entry, build) for entry in entries]

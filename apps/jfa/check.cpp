@@ -74,7 +74,7 @@ std::vector<std::string> table_row(const Case& c, const std::vector<Comparison>&
     if (!(share <= worst)) worst = share;  // a NaN stays
   }
   cells.push_back(fixed(100 * worst, 0) + "%");
-  cells.push_back(all_ok(comparisons) ? "ok" : "FAIL");
+  cells.emplace_back(all_ok(comparisons) ? "ok" : "FAIL");
   return cells;
 }
 
