@@ -36,13 +36,14 @@ ctest --preset fuzz
 if command -v nvcc >/dev/null; then
   # Needs the compiler, not a GPU; where there is none, the tests that need one say so.
   python3 -m venv build/venv
-  build/venv/bin/pip install -q nvidia-cuda-cuobjdump
+  build/venv/bin/pip install -q nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm
   step "Building what runs on a GPU"
   cmake --preset cuda -DJFA_TOOL=OFF -DPython3_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
   cmake --build --preset cuda --target forward_bench forward_gpu_test samples_bench \
     samples_gpu_test samples_trace
   step "GPU code generation"
-  ctest --preset cuda -L 'codegen|gpu'
+  disassembler=$(dirname "$(find "$PWD/build/venv" -name nvdisasm -type f)")
+  PATH=$disassembler:$PATH ctest --preset cuda -L 'codegen|gpu'
 fi
 
 step "Documentation"
