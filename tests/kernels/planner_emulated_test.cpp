@@ -87,7 +87,7 @@ void check_plan(const Lengths& lengths, std::uint64_t seed) {
 
 TEST(Planner, RandomBatches) {
   std::mt19937_64 random(1);
-  for (const std::size_t batch : {1, 2, 31, 300, 1000}) {
+  for (const std::size_t batch : {1U, 2U, 31U, 300U, 1000U}) {
     Lengths lengths;
     std::uniform_int_distribution<std::int64_t> length(0, 2000);
     for (std::size_t b = 0; b < batch; ++b) {
