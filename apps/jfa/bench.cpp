@@ -9,6 +9,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cpu/team.hpp"
+#include "gpu_workload.hpp"
 #include "machine.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -28,10 +29,17 @@ struct BenchArguments {
   std::string json;
 };
 
-/// What the machine can do at most, measured.
+/// What the machine can do at most, a second; 0 where that is not known.
 struct Ceilings {
-  double flops = 0;  ///< a second
-  double bytes = 0;  ///< a second
+  double flops = 0;
+  double bytes = 0;
+};
+
+/// What a bench runs on, and how well that could do.
+struct Machine {
+  Execution execution;
+  std::optional<cuda::Card> card;  ///< with device cuda
+  Ceilings ceilings;
 };
 
 struct Result {
@@ -50,20 +58,50 @@ std::vector<Direction> directions_of(const std::string& text) {
   refuse_argument("--direction", text, "fwd, bwd or fwd,bwd");
 }
 
-Ceilings measure_ceilings(const Execution& execution) {
-  const int threads = cpu::thread_count(execution.threads);
-  return {measure_fp32_peak(threads), measure_copy_bandwidth(threads)};
+/// Measured on that card: an 8192^3 product of bf16 matrices, a copy within its memory.
+Ceilings ceilings_of(const cuda::Card& card) {
+  if (card.name.find("H200") == std::string::npos) return {};
+  return {785e12, 4.3e12};
+}
+
+Machine machine_of(const EngineArguments& arguments) {
+  Machine machine{execution_of(arguments), std::nullopt, {}};
+  if (machine.execution.device == Device::kEmulator) {
+    refuse_argument("--device", arguments.device, "auto, cuda or cpu: an emulator has no times");
+  }
+  if (machine.execution.device == Device::kCuda) {
+    machine.card = cuda::all_cards().at(0);
+    machine.ceilings = ceilings_of(*machine.card);
+    return machine;
+  }
+  const int threads = cpu::thread_count(machine.execution.threads);
+  machine.ceilings = {measure_fp32_peak(threads), measure_copy_bandwidth(threads)};
+  return machine;
+}
+
+std::string describe(const Machine& machine) {
+  const Ceilings& most = machine.ceilings;
+  const std::string rates = significant(most.flops / 1e12, 3) + " TFLOP/s, copy " +
+                            significant(most.bytes / 1e9, 4) + " GB/s";
+  if (!machine.card) {
+    return cpu_model() + ", " +
+           counted(cpu::thread_count(machine.execution.threads), "thread") + ", " +
+           simd_target() + ": measured fp32 peak " + rates;
+  }
+  const std::string card = machine.card->name + ", driver " + cuda::driver_version();
+  return most.flops > 0 ? card + ": the floor is of bf16 products " + rates : card;
 }
 
 double floor_ms(const Work& work, const Ceilings& ceilings) {
+  if (ceilings.flops == 0) return 0;
   return 1000 * std::max(work.flops / ceilings.flops, work.bytes / ceilings.bytes);
 }
 
 /// The columns of the table; peers' only with targets.
 class BenchTable {
  public:
-  BenchTable(std::ostream& stream, const std::optional<Targets>& targets)
-      : targets_(targets), table_(stream, columns(targets.has_value())) {}
+  BenchTable(std::ostream& stream, const std::optional<Targets>& targets, bool gpu)
+      : targets_(targets), gpu_(gpu), table_(stream, columns(targets.has_value(), gpu)) {}
 
   void row(const Result& r) {
     const double seconds = r.timing.median_ms / 1000;
@@ -73,7 +111,13 @@ class BenchTable {
                                    fixed(r.timing.min_ms, 3),
                                    significant(r.work.flops / seconds / 1e12, 3),
                                    significant(r.work.bytes / seconds / 1e9, 3),
-                                   fixed(100 * r.floor_ms / r.timing.median_ms, 1)};
+                                   r.floor_ms > 0
+                                       ? fixed(100 * r.floor_ms / r.timing.median_ms, 1)
+                                       : "-"};
+    if (gpu_) {
+      cells.push_back(fixed(r.timing.plan_ms, 4));
+      cells.push_back(fixed(r.timing.host_us, 1));
+    }
     if (targets_) {
       const Target* found = targets_->find(r.name, name_of(r.direction));
       const Target target = found != nullptr ? *found : Target{};
@@ -84,9 +128,10 @@ class BenchTable {
   }
 
  private:
-  static std::vector<Table::Column> columns(bool peers) {
+  static std::vector<Table::Column> columns(bool peers, bool gpu) {
     std::vector<Table::Column> all{{"case", 32},   {"dir", 3},  {"ms", 10},        {"min ms", 10},
                                    {"TFLOP/s", 8}, {"GB/s", 6}, {"% of floor", 10}};
+    if (gpu) all.insert(all.end(), {{"plan ms", 8}, {"host us", 7}});
     if (peers) {
       all.insert(all.end(), {{"best peer ms", 18}, {"faster", 7}, {"FA3 ms", 9}, {"faster", 7}});
     }
@@ -101,6 +146,7 @@ class BenchTable {
   }
 
   const std::optional<Targets>& targets_;
+  bool gpu_;
   Table table_;
 };
 
@@ -115,11 +161,17 @@ nlohmann::ordered_json json_of(const Result& r, const Execution& execution,
                                {"repeats", r.timing.repeats},
                                {"tflops", r.work.flops / seconds / 1e12},
                                {"gbps", r.work.bytes / seconds / 1e9},
-                               {"floor_ms", r.floor_ms},
-                               {"percent_of_floor", 100 * r.floor_ms / r.timing.median_ms},
                                {"flops", r.work.flops},
                                {"bytes", r.work.bytes},
                                {"copies", r.copies}};
+  if (r.floor_ms > 0) {
+    entry["floor_ms"] = r.floor_ms;
+    entry["percent_of_floor"] = 100 * r.floor_ms / r.timing.median_ms;
+  }
+  if (execution.device == Device::kCuda) {
+    entry["plan_ms"] = r.timing.plan_ms;
+    entry["host_us"] = r.timing.host_us;
+  }
   const Target* target = targets ? targets->find(r.name, name_of(r.direction)) : nullptr;
   if (target != nullptr && target->best_ms > 0) {
     entry["best_ms"] = target->best_ms;
@@ -129,64 +181,79 @@ nlohmann::ordered_json json_of(const Result& r, const Execution& execution,
   return entry;
 }
 
-nlohmann::ordered_json bench_header(const BenchArguments& arguments, const Execution& execution,
-                                    const Ceilings& ceilings,
+nlohmann::ordered_json bench_header(const BenchArguments& arguments, const Machine& machine,
                                     const std::optional<Targets>& targets) {
-  nlohmann::ordered_json header = result_header(execution);
-  header["fp32_peak_tflops"] = ceilings.flops / 1e12;
-  header["copy_gbps"] = ceilings.bytes / 1e9;
+  nlohmann::ordered_json header = result_header(machine.execution);
+  header[machine.card ? "bf16_peak_tflops" : "fp32_peak_tflops"] = machine.ceilings.flops / 1e12;
+  header["copy_gbps"] = machine.ceilings.bytes / 1e9;
   header["seed"] = arguments.seed;
   header["seconds"] = arguments.seconds;
   if (targets) header["targets_card"] = targets->card;
   return header;
 }
 
+/// Times one case on the GPU in the directions asked for.
+std::vector<Result> time_on_gpu(const Case& c, const std::vector<Direction>& directions,
+                                const Machine& machine, const BenchArguments& arguments) {
+  if (directions != std::vector{Direction::kForward}) {
+    throw Error(ErrorCode::kUnsupported,
+                "--direction is " + arguments.direction + ", must be fwd on device cuda");
+  }
+  GpuWorkload workload(c, machine.execution, *machine.card, arguments.seed);
+  const Work work = work_of(workload.batch(), Direction::kForward);
+  return {{c.name, Direction::kForward, work, workload.time_forward(arguments.seconds),
+           floor_ms(work, machine.ceilings), workload.copies()}};
+}
+
 /// Times one case in the directions asked for.
 std::vector<Result> time_case(const Case& c, const std::vector<Direction>& directions,
-                              const Execution& execution, const Ceilings& ceilings,
-                              const BenchArguments& arguments) {
+                              const Machine& machine, const BenchArguments& arguments) {
+  if (machine.card) return time_on_gpu(c, directions, machine, arguments);
   const bool backward = directions.back() == Direction::kBackward;
-  Workload workload(c, execution, backward, arguments.seed);
+  Workload workload(c, machine.execution, backward, arguments.seed);
   std::vector<Result> results;
   for (const Direction direction : directions) {
     const Work work = work_of(workload.batch(), direction);
     const Timing timing =
         time_calls([&](std::size_t i) { workload.call(direction, i); }, arguments.seconds);
-    results.push_back(
-        {c.name, direction, work, timing, floor_ms(work, ceilings), workload.copies()});
+    results.push_back({c.name, direction, work, timing, floor_ms(work, machine.ceilings),
+                       workload.copies()});
   }
   return results;
 }
 
 void bench(const BenchArguments& arguments) {
   const std::vector<Direction> directions = directions_of(arguments.direction);
-  const Execution execution = execution_of(arguments.engine);
   require_json_writable(arguments.json);
   const std::vector<Case> cases = select_cases(arguments.suite);
   std::optional<Targets> targets;
   if (!arguments.targets.empty()) targets = read_targets(arguments.targets);
 
+  const Machine machine = machine_of(arguments.engine);
   std::ostream& text = text_stream(arguments.json);
-  const Ceilings ceilings = measure_ceilings(execution);
-  text << cpu_model() << ", " << counted(cpu::thread_count(execution.threads), "thread") << ", "
-       << simd_target() << ": measured fp32 peak " << significant(ceilings.flops / 1e12, 3)
-       << " TFLOP/s, copy " << significant(ceilings.bytes / 1e9, 3) << " GB/s\n";
+  text << describe(machine) << '\n';
   if (targets) text << "peers' figures: " << targets->card << '\n';
 
   Progress progress(cases.size(), static_cast<double>(cases.size()));
-  BenchTable table(text, targets);
+  BenchTable table(text, targets, machine.card.has_value());
   auto entries = nlohmann::ordered_json::array();
   for (const Case& c : cases) {
     progress.start(c.name);
-    const std::vector<Result> results = time_case(c, directions, execution, ceilings, arguments);
+    std::vector<Result> results;
+    try {
+      results = time_case(c, directions, machine, arguments);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnsupported) throw;
+      std::cerr << "jfa: note: " << c.name << " is left out: " << error.what() << '\n';
+    }
     progress.finish(1);
     for (const Result& result : results) {
       table.row(result);
-      entries.push_back(json_of(result, execution, targets));
+      entries.push_back(json_of(result, machine.execution, targets));
     }
   }
-  write_json(arguments.json, {{"header", bench_header(arguments, execution, ceilings, targets)},
-                              {"cases", entries}});
+  write_json(arguments.json,
+             {{"header", bench_header(arguments, machine, targets)}, {"cases", entries}});
 }
 
 }  // namespace
@@ -199,7 +266,9 @@ void add_bench(CLI::App& app) {
       "that; GB/s count each input and output once. The floor is what a pass would take at the\n"
       "machine's fp32 multiply-add peak or at its copy bandwidth, whichever is longer; both are\n"
       "measured first, with the same threads. Times are medians; a call is timed whole, planning\n"
-      "included. Inputs are random, and so many that no cache holds them.");
+      "included. Inputs are random, and so many that no cache holds them.\n"
+      "On a GPU calls are timed by events of the stream, with a plan made before; the floor is of\n"
+      "that card's measured rates. Cases that no kernel of the build takes are left out.");
   add_suite_arguments(command, arguments->suite);
   command.add_option("--direction", arguments->direction, "fwd, bwd or fwd,bwd")
       ->capture_default_str();

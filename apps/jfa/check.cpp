@@ -17,13 +17,23 @@
 namespace jfa::tool {
 namespace {
 
+constexpr std::size_t kOutputs = 5;
+
 struct CheckArguments {
   SuiteArguments suite;
   EngineArguments engine;
+  std::string direction = "fwd,bwd";
   std::uint64_t seed = 1;
   std::string peer_errors;
   std::string json;
 };
+
+/// Whether both directions are asked for, not forward alone.
+bool with_backward(const std::string& text) {
+  if (text == "fwd") return false;
+  if (text == "fwd,bwd") return true;
+  refuse_argument("--direction", text, "fwd or fwd,bwd");
+}
 
 /// Lowers what is allowed to twice a peer's error, where one is known for the case.
 void hold_to_peer(const PeerErrors& peer, const std::string& name,
@@ -37,7 +47,7 @@ void hold_to_peer(const PeerErrors& peer, const std::string& name,
 }
 
 /// Seconds the reference takes for a case, roughly, before its batch is made.
-double expected_seconds(const Case& c) {
+double expected_seconds(const Case& c, bool backward) {
   double pairs = 0;
   for (std::size_t b = 0; b < c.kv_lengths.size(); ++b) {
     const std::int64_t queries = c.broadcast_q         ? c.q_length
@@ -45,19 +55,21 @@ double expected_seconds(const Case& c) {
                                                        : c.q_lengths[b];
     pairs += static_cast<double>(queries) * static_cast<double>(c.kv_lengths[b]);
   }
-  return reference_seconds(pairs * static_cast<double>(c.heads_q * c.head_dim), true);
+  return reference_seconds(pairs * static_cast<double>(c.heads_q * c.head_dim), backward);
 }
 
 std::vector<Comparison> check_case_results(const Case& c, const Execution& execution,
-                                           std::uint64_t seed) {
+                                           bool backward, std::uint64_t seed) {
   const Batch batch = make_batch(c, seed);
-  const Gradients gradients = random_gradients(batch, true, ~seed);
+  Gradients gradients;
+  if (backward) gradients = random_gradients(batch, true, ~seed);
   Options options;
   options.mask = batch.mask();
-  Computation computation(batch, options, execution, &gradients);
+  Computation computation(batch, options, execution, backward ? &gradients : nullptr);
   computation.forward();
-  computation.backward();
-  return compare_with_reference(batch, options, &gradients, computation);
+  if (backward) computation.backward();
+  computation.fetch();
+  return compare_with_reference(batch, options, backward ? &gradients : nullptr, computation);
 }
 
 bool all_ok(const std::vector<Comparison>& comparisons) {
@@ -73,6 +85,7 @@ std::vector<std::string> table_row(const Case& c, const std::vector<Comparison>&
     const double share = comparison.error / comparison.allowed;
     if (!(share <= worst)) worst = share;  // a NaN stays
   }
+  cells.resize(kOutputs + 1, "-");  // without a backward pass
   cells.push_back(fixed(100 * worst, 0) + "%");
   cells.emplace_back(all_ok(comparisons) ? "ok" : "FAIL");
   return cells;
@@ -88,13 +101,14 @@ nlohmann::ordered_json json_of(const Case& c, const std::vector<Comparison>& com
 }
 
 void check(const CheckArguments& arguments) {
+  const bool backward = with_backward(arguments.direction);
   const Execution execution = execution_of(arguments.engine);
   require_json_writable(arguments.json);
   const std::vector<Case> cases = select_cases(arguments.suite);
   const PeerErrors peer =
       arguments.peer_errors.empty() ? PeerErrors{} : read_peer_errors(arguments.peer_errors);
   double total = 0;
-  for (const Case& c : cases) total += expected_seconds(c);
+  for (const Case& c : cases) total += expected_seconds(c, backward);
   if (total > 60) {
     std::cerr << "jfa: note: the fp64 reference takes about " << fixed(total / 60, 0)
               << " minutes for these cases; --case takes fewer\n";
@@ -112,9 +126,10 @@ void check(const CheckArguments& arguments) {
   std::size_t failed = 0;
   for (const Case& c : cases) {
     progress.start(c.name);
-    std::vector<Comparison> comparisons = check_case_results(c, execution, arguments.seed);
+    std::vector<Comparison> comparisons = 
+        check_case_results(c, execution, backward, arguments.seed);
     hold_to_peer(peer, c.name, comparisons);
-    progress.finish(expected_seconds(c));
+    progress.finish(expected_seconds(c, backward));
     table.row(table_row(c, comparisons));
     entries.push_back(json_of(c, comparisons));
     if (!all_ok(comparisons)) ++failed;
@@ -138,6 +153,10 @@ void add_check(CLI::App& app) {
       "pass reads.");
   add_suite_arguments(command, arguments->suite);
   add_engine_arguments(command, arguments->engine);
+  command
+      .add_option("--direction", arguments->direction,
+                  "fwd or fwd,bwd: whether gradients are compared too")
+      ->capture_default_str();
   command.add_option("--seed", arguments->seed, "Of the random inputs")->capture_default_str();
   command.add_option("--peer-errors", arguments->peer_errors,
                      "JSON file of a peer's errors by case (bench/torch_errors.py makes one); at "

@@ -3,6 +3,30 @@
 #include <algorithm>
 
 namespace jfa::tool {
+namespace {
+
+IndexView placed(Placement& placement, const HostTensor& tensor) {
+  return {placement.in(tensor), tensor.dtype(), tensor.size()};
+}
+
+std::optional<IndexView> placed(Placement& placement, const std::optional<HostTensor>& tensor) {
+  if (!tensor) return std::nullopt;
+  return placed(placement, *tensor);
+}
+
+ConstTensorView placed_rows(Placement& placement, const HostTensor& tensor) {
+  ConstTensorView view = tensor.view();
+  view.data = placement.in(tensor);
+  return view;
+}
+
+TensorView room_for(Placement& placement, HostTensor& tensor) {
+  TensorView view = tensor.view();
+  view.data = placement.out(tensor);
+  return view;
+}
+
+}  // namespace
 
 Gradients random_gradients(const Batch& batch, bool with_dlse, std::uint64_t seed) {
   const std::int64_t heads = batch.q.shape().at(1);
@@ -15,32 +39,56 @@ Gradients random_gradients(const Batch& batch, bool with_dlse, std::uint64_t see
 
 Computation::Computation(const Batch& batch, const Options& options, const Execution& execution,
                          const Gradients* gradients)
-    : inputs_(batch.inputs()), options_(options), execution_(execution), gradients_(gradients) {
+    : placement_(execution.device), options_(options), execution_(execution) {
+  place_inputs(batch);
   const WorkspaceSizes sizes = workspace_sizes(inputs_, options_, execution_);
   const std::size_t bytes =
       gradients == nullptr ? sizes.forward : std::max(sizes.forward, sizes.backward);
-  constexpr std::size_t kElement = element_size(DType::kI64);
-  workspace_ = HostTensor(DType::kI64, {static_cast<std::int64_t>(bytes / kElement + 1)});
-  execution_.workspace = workspace_.data();
-  execution_.workspace_bytes = workspace_.bytes();
-  out = HostTensor(batch.q.dtype(), {batch.out_rows(), batch.q.shape()[1], batch.q.shape()[2]});
-  lse = HostTensor(DType::kF32, {batch.q.shape()[1], batch.out_rows()});
+  execution_.workspace = placement_.scratch(bytes);
+  execution_.workspace_bytes = bytes;
+  place_outputs(batch, gradients);
+}
+
+void Computation::place_inputs(const Batch& batch) {
+  inputs_.q = placed_rows(placement_, batch.q);
+  inputs_.k = placed_rows(placement_, batch.k);
+  inputs_.v = placed_rows(placement_, batch.v);
+  inputs_.kv_offsets = placed(placement_, batch.kv_offsets);
+  inputs_.q_offsets = placed(placement_, batch.q_offsets);
+  inputs_.q_lengths = placed(placement_, batch.q_lengths);
+  inputs_.kv_lengths = placed(placement_, batch.kv_lengths);
+  if (!options_.mask.block_sparse) return;
+  options_.mask.block_sparse->row_offsets = placed(placement_, *batch.block_row_offsets);
+  options_.mask.block_sparse->columns = placed(placement_, *batch.block_columns);
+}
+
+void Computation::place_outputs(const Batch& batch, const Gradients* gradients) {
+  const auto& q = batch.q.shape();
+  out = HostTensor(batch.q.dtype(), {batch.out_rows(), q[1], q[2]});
+  lse = HostTensor(DType::kF32, {q[1], batch.out_rows()});
+  outputs_.out = room_for(placement_, out);
+  outputs_.lse = lse.lse_view();
+  outputs_.lse.data = static_cast<float*>(placement_.out(lse));
   if (gradients == nullptr) return;
   dq = HostTensor(batch.q.dtype(), batch.q.shape());
   dk = HostTensor(batch.k.dtype(), batch.k.shape());
   dv = HostTensor(batch.v.dtype(), batch.v.shape());
+  gradients_ = {room_for(placement_, dq), room_for(placement_, dk), room_for(placement_, dv)};
+  given_ = {placed_rows(placement_, gradients->dout), outputs_.out, outputs_.lse, {}};
+  if (gradients->dlse) {
+    given_.dlse = gradients->dlse->lse_view();
+    given_.dlse->data = static_cast<const float*>(placement_.in(*gradients->dlse));
+  }
 }
 
 void Computation::forward() {
-  jfa::forward(inputs_, options_, {out.view(), lse.lse_view()}, execution_);
+  jfa::forward(inputs_, options_, outputs_, execution_);
+  placement_.wait();
 }
 
 void Computation::backward() {
-  const HostTensor& written_out = out;
-  const HostTensor& written_lse = lse;
-  BackwardInputs given{gradients_->dout.view(), written_out.view(), written_lse.lse_view(), {}};
-  if (gradients_->dlse) given.dlse = gradients_->dlse->lse_view();
-  jfa::backward(inputs_, options_, given, {dq.view(), dk.view(), dv.view()}, execution_);
+  jfa::backward(inputs_, options_, given_, gradients_, execution_);
+  placement_.wait();
 }
 
 }  // namespace jfa::tool

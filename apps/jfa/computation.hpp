@@ -5,6 +5,7 @@
 
 #include "batch/batch.hpp"
 #include "jfa/attention.hpp"
+#include "placement.hpp"
 
 namespace jfa::tool {
 
@@ -24,18 +25,26 @@ class Computation {
   Computation(const Batch& batch, const Options& options, const Execution& execution,
               const Gradients* gradients);
 
-  void forward();
-  void backward();  ///< after forward()
+  void forward();   ///< waits for the result
+  void backward();  ///< after forward(); waits for the result
+
+  /// Brings the results to the tensors below.
+  void fetch() const { placement_.fetch(); }
 
   HostTensor out, lse;
   HostTensor dq, dk, dv;  ///< empty without gradients
 
  private:
+  void place_inputs(const Batch& batch);
+  void place_outputs(const Batch& batch, const Gradients* gradients);
+
+  Placement placement_;
   Inputs inputs_;
   Options options_;
   Execution execution_;
-  const Gradients* gradients_;
-  HostTensor workspace_;
+  ForwardOutputs outputs_;
+  BackwardInputs given_;
+  BackwardOutputs gradients_;
 };
 
 }  // namespace jfa::tool

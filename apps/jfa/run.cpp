@@ -197,6 +197,7 @@ void run(const RunArguments& arguments) {
   const double forward_ms = milliseconds([&] { computation.forward(); });
   std::optional<double> backward_ms;
   if (input.gradients) backward_ms = milliseconds([&] { computation.backward(); });
+  computation.fetch();
 
   std::ostream& text = text_stream(arguments.json);
   const auto& q = input.batch.q.shape();

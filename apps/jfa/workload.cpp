@@ -12,7 +12,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kBackwardFlops = 2.5;  // of the forward pass's
-constexpr std::size_t kMaxCopies = 64;
 
 double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
@@ -53,12 +52,19 @@ double index_bytes(const Batch& batch) {
   return static_cast<double>(bytes);
 }
 
-std::size_t copies_past_cache(double bytes) {
-  const double wanted = 2 * static_cast<double>(last_cache_bytes()) / std::max(bytes, 1.0);
-  return std::clamp<std::size_t>(static_cast<std::size_t>(wanted) + 1, 1, kMaxCopies);
+}  // namespace
+
+double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const std::size_t middle = times.size() / 2;
+  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
 }
 
-}  // namespace
+std::size_t copies_past_cache(double bytes, std::size_t cache_bytes) {
+  constexpr std::size_t kMaxCopies = 64;
+  const double wanted = 2 * static_cast<double>(cache_bytes) / std::max(bytes, 1.0);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(wanted) + 1, 1, kMaxCopies);
+}
 
 const char* name_of(Direction direction) {
   return direction == Direction::kForward ? "fwd" : "bwd";
@@ -86,7 +92,8 @@ Workload::Workload(const Case& c, const Execution& execution, bool backward, std
   Gradients gradients;
   if (backward) gradients = random_gradients(batch, false, ~seed);
   // What the lighter pass touches decides.
-  const std::size_t count = copies_past_cache(work_of(batch, Direction::kForward).bytes);
+  const std::size_t count = copies_past_cache(
+      work_of(batch, Direction::kForward).bytes, last_cache_bytes());
   for (std::size_t i = 0; i < count; ++i) {
     auto instance = std::make_unique<Instance>();
     instance->batch = clone(batch);
@@ -124,11 +131,9 @@ Timing time_calls(const std::function<void(std::size_t)>& call, double seconds) 
     call(i++);
     times.push_back(milliseconds_since(start));
   }
-  std::sort(times.begin(), times.end());
-  const std::size_t middle = times.size() / 2;
-  const double median =
-      times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
-  return {median, times.front(), times.size()};
+  return {.median_ms = median(times),
+          .min_ms = *std::min_element(times.begin(), times.end()),
+          .repeats = times.size()};
 }
 
 }  // namespace jfa::tool

@@ -45,7 +45,16 @@ struct Timing {
   double median_ms = 0;
   double min_ms = 0;
   std::size_t repeats = 0;
+  double host_us = 0;  ///< GPU: median time that a call takes the calling thread
+  double plan_ms = 0;  ///< GPU: median time of making a plan, which the calls do not contain
 };
+
+/// Of at least one time.
+double median(std::vector<double> times);
+
+/// Copies of a batch, so many that a cache of so many bytes cannot hold them all when one pass
+/// touches `bytes`.
+std::size_t copies_past_cache(double bytes, std::size_t cache_bytes);
 
 /// Times `call(i)`, i = 0, 1, ...: first for a fifth of `seconds` unmeasured, then for `seconds`,
 /// at least three times.

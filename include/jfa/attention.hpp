@@ -70,15 +70,28 @@ struct BackwardOutputs {
 /// Where a call runs.
 enum class Device : std::int32_t { kCpu = 0, kCuda = 1, kEmulator = 2 };
 
+/// On kCuda every pointer is to memory of the calling thread's current device, and a call only
+/// enqueues work on `stream`: it neither waits nor allocates, and may be captured in a graph.
 struct Execution {
   Device device = Device::kCpu;
-  int threads = 0;            ///< CPU engine: threads to use; 0: all cores
-  void* workspace = nullptr;  ///< scratch, 64-byte aligned; null: the CPU engine allocates its own
-  std::size_t workspace_bytes = 0;  ///< at least workspace_bytes() of the call
+  int threads = 0;  ///< CPU engine: threads to use; 0: all cores
+  /// Scratch, 64-byte aligned. Null: the CPU engine and the emulator allocate their own; kCuda
+  /// refuses that.
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;  ///< at least workspace_sizes() of the call
+  void* stream = nullptr;           ///< kCuda: the cudaStream_t; null: the default stream
+  /// kCuda and kEmulator do not check offsets, lengths and plan by value, unless this is given:
+  /// they then write here what is wrong with them, or 0. See throw_if_check_failed(). 8-byte
+  /// aligned. The CPU engine, which always checks, refuses it.
+  std::uint64_t* check = nullptr;
 };
 
 /// A batch's schedule, made once from offsets, lengths and mask and reused by every layer's forward
 /// and backward call with the same offsets, lengths and mask. Copies what it needs.
+///
+/// On kCuda it is made on the device, by work enqueued on `execution.stream`, in the memory at
+/// `execution.workspace` (workspace_sizes().plan bytes), which it keeps using: that memory lives as
+/// long as calls that read the plan. Calls on other streams wait for it by an event of the caller's.
 class JFA_API Plan {
  public:
   /// Reads shapes, offsets, lengths and mask; throws Error where they break the contract.
@@ -94,10 +107,12 @@ class JFA_API Plan {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Bytes of workspace that forward and backward need; known from shapes alone.
+/// Bytes of workspace that forward, backward and the making of a Plan need; known from shapes
+/// alone.
 struct WorkspaceSizes {
   std::size_t forward = 0;
   std::size_t backward = 0;
+  std::size_t plan = 0;
 };
 JFA_API WorkspaceSizes workspace_sizes(const Inputs& inputs, const Options& options,
                                        const Execution& execution = {});
@@ -112,6 +127,10 @@ JFA_API void forward(const Inputs& inputs, const Options& options, const Forward
 JFA_API void backward(const Inputs& inputs, const Options& options, const BackwardInputs& given,
                       const BackwardOutputs& outputs, const Execution& execution = {},
                       const Plan* plan = nullptr);
+
+/// Throws Error where the value that a call left at Execution::check says that offsets, lengths or
+/// the plan were wrong. What it wrote is then unspecified, but inside the outputs.
+JFA_API void throw_if_check_failed(std::uint64_t check);
 
 /// "major.minor.patch"
 JFA_API const char* version() noexcept;

@@ -102,8 +102,10 @@ typedef struct jfa_execution {
   size_t size;
   jfa_device device;
   int32_t threads; /* 0: all cores */
-  void* workspace; /* NULL: the CPU engine allocates its own */
+  void* workspace; /* NULL: the CPU engine and the emulator allocate their own */
   size_t workspace_bytes;
+  void* stream;    /* JFA_CUDA: the cudaStream_t; NULL: the default stream */
+  uint64_t* check; /* where JFA_CUDA and JFA_EMULATOR report wrong offsets; NULL: not checked */
 } jfa_execution;
 
 typedef struct jfa_forward_outputs {
@@ -188,6 +190,10 @@ JFA_API jfa_status jfa_workspace_sizes(const jfa_inputs* inputs, const jfa_optio
                                        const jfa_execution* execution, size_t* forward_bytes,
                                        size_t* backward_bytes);
 
+/* Bytes of workspace that jfa_plan_create needs, from shapes alone. */
+JFA_API jfa_status jfa_plan_workspace_size(const jfa_inputs* inputs, const jfa_options* options,
+                                           const jfa_execution* execution, size_t* bytes);
+
 /* `plan` may be NULL: one is made for the call. */
 JFA_API jfa_status jfa_forward(const jfa_inputs* inputs, const jfa_options* options,
                                const jfa_forward_outputs* outputs, const jfa_execution* execution,
@@ -196,6 +202,10 @@ JFA_API jfa_status jfa_backward(const jfa_inputs* inputs, const jfa_options* opt
                                 const jfa_backward_inputs* given,
                                 const jfa_backward_outputs* outputs, const jfa_execution* execution,
                                 const jfa_plan* plan);
+
+/* What the value at jfa_execution.check says: JFA_OK, or JFA_INVALID_ARGUMENT for wrong offsets,
+ * lengths or plan, which jfa_last_error() then names. */
+JFA_API jfa_status jfa_check_result(uint64_t check);
 
 /* The message of this thread's last failed call, "" if none has failed. Valid until its next. */
 JFA_API const char* jfa_last_error(void);

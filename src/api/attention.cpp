@@ -1,28 +1,34 @@
-// The public C++ API: checks, plans, hands over to an engine.
+// The public C++ API: checks and hands over to an engine.
 #include "jfa/attention.hpp"
 
 #include <memory>
 #include <new>
 #include <string>
 
-#include "cpu/engine.hpp"
 #include "jfa/version.hpp"
-#include "plan/host_plan.hpp"
-#include "problem/problem.hpp"
+#include "plan/index_fault.hpp"
+#include "problem/engine.hpp"
 
 namespace jfa {
 
 struct Plan::Impl {
-  HostPlan host;
+  Device device;
+  std::unique_ptr<EnginePlan> plan;
 };
 
 namespace {
 
-Problem checked_problem(const Inputs& inputs, const Options& options, const Execution& execution) {
+/// A call's engine and its checked arguments.
+struct Call {
+  Call(const Inputs& inputs, const Options& options, const Execution& execution) {
+    throw_if_failed(find_engine(execution.device, engine));
+    throw_if_failed(engine->available());
+    throw_if_failed(check_inputs(inputs, options, execution, problem));
+  }
+
+  const Engine* engine = nullptr;
   Problem problem;
-  throw_if_failed(check_inputs(inputs, options, execution, problem));
-  return problem;
-}
+};
 
 /// Reports a lack of memory as the library's own error.
 template <typename Function>
@@ -34,25 +40,22 @@ auto guarded(Function&& function) {
   }
 }
 
-/// Runs `engine(plan)` with the caller's plan, or one made for this call.
-template <typename Engine>
-void run_planned(const Problem& problem, const Plan* plan, Engine&& engine) {
-  throw_if_failed(check_host_indices(problem));
-  if (plan == nullptr) {
-    throw_if_failed(engine(make_host_plan(problem)));
-    return;
+const EnginePlan* plan_for(const Plan* plan, const Execution& execution) {
+  if (plan == nullptr) return nullptr;
+  if (plan->impl().device != execution.device) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "plan was made for another device than execution.device, must be made for it");
   }
-  throw_if_failed(check_plan(plan->impl().host, problem));
-  throw_if_failed(engine(plan->impl().host));
+  return plan->impl().plan.get();
 }
 
 }  // namespace
 
 Plan::Plan(const Inputs& inputs, const Options& options, const Execution& execution) {
   guarded([&] {
-    const Problem problem = checked_problem(inputs, options, execution);
-    throw_if_failed(check_host_indices(problem));
-    impl_ = std::make_unique<Impl>(Impl{make_host_plan(problem)});
+    const Call call(inputs, options, execution);
+    impl_ = std::make_unique<Impl>(Impl{execution.device, nullptr});
+    throw_if_failed(call.engine->make_plan(call.problem, execution, impl_->plan));
   });
 }
 
@@ -63,33 +66,34 @@ Plan& Plan::operator=(Plan&&) noexcept = default;
 WorkspaceSizes workspace_sizes(const Inputs& inputs, const Options& options,
                                const Execution& execution) {
   return guarded([&] {
-    const Problem problem = checked_problem(inputs, options, execution);
-    return WorkspaceSizes{cpu::forward_workspace(problem, execution.threads),
-                          cpu::backward_workspace(problem, execution.threads)};
+    const Call call(inputs, options, execution);
+    WorkspaceSizes sizes;
+    throw_if_failed(call.engine->workspace_sizes(call.problem, execution, sizes));
+    return sizes;
   });
 }
 
 void forward(const Inputs& inputs, const Options& options, const ForwardOutputs& outputs,
              const Execution& execution, const Plan* plan) {
   guarded([&] {
-    const Problem problem = checked_problem(inputs, options, execution);
-    throw_if_failed(check_forward_outputs(problem, outputs, execution));
-    run_planned(problem, plan, [&](const HostPlan& host) {
-      return cpu::forward(problem, host, outputs, execution);
-    });
+    const Call call(inputs, options, execution);
+    throw_if_failed(check_forward_outputs(call.problem, outputs, execution));
+    throw_if_failed(
+        call.engine->forward(call.problem, outputs, execution, plan_for(plan, execution)));
   });
 }
 
 void backward(const Inputs& inputs, const Options& options, const BackwardInputs& given,
               const BackwardOutputs& outputs, const Execution& execution, const Plan* plan) {
   guarded([&] {
-    const Problem problem = checked_problem(inputs, options, execution);
-    throw_if_failed(check_backward(problem, given, outputs, execution));
-    run_planned(problem, plan, [&](const HostPlan& host) {
-      return cpu::backward(problem, host, given, outputs, execution);
-    });
+    const Call call(inputs, options, execution);
+    throw_if_failed(check_backward(call.problem, given, outputs, execution));
+    throw_if_failed(call.engine->backward(call.problem, given, outputs, execution,
+                                          plan_for(plan, execution)));
   });
 }
+
+void throw_if_check_failed(std::uint64_t check) { throw_if_failed(status_of(check)); }
 
 const char* version() noexcept { return JFA_VERSION; }
 

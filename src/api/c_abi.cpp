@@ -113,7 +113,8 @@ jfa::Options convert(const jfa_options* given) {
 jfa::Execution convert(const jfa_execution* given) {
   if (given == nullptr) return {};
   const jfa_execution in = sized_copy("execution", given, jfa_execution_init());
-  return {static_cast<jfa::Device>(in.device), in.threads, in.workspace, in.workspace_bytes};
+  return {static_cast<jfa::Device>(in.device), in.threads, in.workspace, in.workspace_bytes,
+          in.stream, in.check};
 }
 
 const jfa::Plan* plan_of(const jfa_plan* plan) { return plan == nullptr ? nullptr : &plan->plan; }
@@ -151,6 +152,15 @@ jfa_status jfa_workspace_sizes(const jfa_inputs* inputs, const jfa_options* opti
   });
 }
 
+jfa_status jfa_plan_workspace_size(const jfa_inputs* inputs, const jfa_options* options,
+                                   const jfa_execution* execution, size_t* bytes) {
+  return guarded([&] {
+    require("bytes", bytes);
+    *bytes =
+        jfa::workspace_sizes(convert(inputs), convert(options), convert(execution)).plan;
+  });
+}
+
 jfa_status jfa_forward(const jfa_inputs* inputs, const jfa_options* options,
                        const jfa_forward_outputs* outputs, const jfa_execution* execution,
                        const jfa_plan* plan) {
@@ -172,6 +182,10 @@ jfa_status jfa_backward(const jfa_inputs* inputs, const jfa_options* options,
     jfa::backward(convert(inputs), convert(options), inward,
                   {tensor(to.dq), tensor(to.dk), tensor(to.dv)}, convert(execution), plan_of(plan));
   });
+}
+
+jfa_status jfa_check_result(uint64_t check) {
+  return guarded([&] { jfa::throw_if_check_failed(check); });
 }
 
 const char* jfa_last_error(void) { return last_error().c_str(); }

@@ -132,7 +132,7 @@ HostTensor random_tensor(DType dtype, std::vector<std::int64_t> shape, std::uint
   return tensor;
 }
 
-Batch make_batch(const Case& c, std::uint64_t seed) {
+Batch make_unwritten_batch(const Case& c) {
   const std::vector<std::int64_t> q_lengths =
       c.broadcast_q         ? std::vector<std::int64_t>(c.kv_lengths.size(), c.q_length)
       : c.q_lengths.empty() ? c.kv_lengths
@@ -148,12 +148,21 @@ Batch make_batch(const Case& c, std::uint64_t seed) {
   if (!c.broadcast_q) batch.q_offsets = offsets_of(q_lengths);
   const std::int64_t q_rows = c.broadcast_q ? c.q_length : total(q_lengths);
   const std::int64_t kv_rows = total(c.kv_lengths);
-  batch.q = random_tensor(c.dtype, {q_rows, c.heads_q, c.head_dim}, random_bits(seed, 0));
-  batch.k = random_tensor(c.dtype, {kv_rows, c.heads_kv, c.head_dim}, random_bits(seed, 1));
-  batch.v = random_tensor(c.dtype, {kv_rows, c.heads_kv, c.head_dim}, random_bits(seed, 2));
+  batch.q = HostTensor(c.dtype, {q_rows, c.heads_q, c.head_dim});
+  batch.k = HostTensor(c.dtype, {kv_rows, c.heads_kv, c.head_dim});
+  batch.v = HostTensor(c.dtype, {kv_rows, c.heads_kv, c.head_dim});
   batch.causal = c.causal;
   batch.window = c.window;
   if (c.block_sparse) add_block_lists(*c.block_sparse, q_lengths, c.kv_lengths, batch);
+  return batch;
+}
+
+Batch make_batch(const Case& c, std::uint64_t seed) {
+  Batch batch = make_unwritten_batch(c);
+  std::uint64_t i = 0;
+  for (HostTensor* tensor : {&batch.q, &batch.k, &batch.v}) {
+    *tensor = random_tensor(tensor->dtype(), tensor->shape(), random_bits(seed, i++));
+  }
   return batch;
 }
 

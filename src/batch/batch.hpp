@@ -64,6 +64,9 @@ struct Batch {
 /// Standard normal q, k, v rounded to the case's dtype, the same for equal seeds on every machine.
 Batch make_batch(const Case& c, std::uint64_t seed);
 
+/// The same with q, k and v unwritten: their memory costs nothing until it is touched.
+Batch make_unwritten_batch(const Case& c);
+
 /// A packed tensor of standard normal values.
 HostTensor random_tensor(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed);
 

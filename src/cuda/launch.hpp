@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <string>
 
@@ -60,15 +61,28 @@ __global__ void __launch_bounds__(K::kThreads, 1)
   K::run(params, *reinterpret_cast<typename K::Smem*>(memory));
 }
 
-/// Launches `blocks` blocks of `entry`, an entry of kernel K, on `stream`. Throws
-/// std::runtime_error when CUDA refuses.
-template <class K>
-void launch_entry(void (*entry)(typename K::Params), int blocks, const typename K::Params& params,
-                  cudaStream_t stream) {
-  constexpr int kSmemBytes = static_cast<int>(sizeof(typename K::Smem));
-  static_assert(kSmemBytes <= 227 * 1024, "Smem exceeds the 227 KiB of a block");
-  check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, kSmemBytes),
+/// Lets an entry of kernel K have its shared memory, once a device.
+template <class K, auto Entry>
+void allow_shared_memory() {
+  constexpr int kMaxDevices = 64;
+  static std::atomic<bool> allowed[kMaxDevices];
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "current device");
+  const bool counted = device < kMaxDevices;
+  if (counted && allowed[device].load(std::memory_order_acquire)) return;
+  check_cuda(cudaFuncSetAttribute(Entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(sizeof(typename K::Smem))),
              "shared memory of the kernel");
+  if (counted) allowed[device].store(true, std::memory_order_release);
+}
+
+/// Launches `blocks` blocks of an entry of kernel K on `stream`, of the current device. Throws
+/// std::runtime_error when CUDA refuses.
+template <class K, auto Entry>
+void launch_entry(int blocks, const typename K::Params& params, cudaStream_t stream) {
+  constexpr std::size_t kSmemBytes = sizeof(typename K::Smem);
+  static_assert(kSmemBytes <= 227 * 1024, "Smem exceeds the 227 KiB of a block");
+  allow_shared_memory<K, Entry>();
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {K::kClusterSize, 1, 1};
@@ -79,13 +93,13 @@ void launch_entry(void (*entry)(typename K::Params), int blocks, const typename 
   config.stream = stream;
   config.attrs = &cluster;
   config.numAttrs = 1;
-  check_cuda(cudaLaunchKernelEx(&config, entry, params), "launch");
+  check_cuda(cudaLaunchKernelEx(&config, Entry, params), "launch");
 }
 
 /// Launches `blocks` blocks of kernel K on `stream`. Throws std::runtime_error when CUDA refuses.
 template <class K>
 void launch(int blocks, const typename K::Params& params, cudaStream_t stream) {
-  launch_entry<K>(kernel_entry<K>, blocks, params, stream);
+  launch_entry<K, kernel_entry<K>>(blocks, params, stream);
 }
 
 }  // namespace gpu

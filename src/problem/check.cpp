@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "problem/overlap.hpp"
@@ -72,10 +74,14 @@ Status check_stride(const std::string& name, std::int64_t stride, std::int64_t c
   return checked_product(name, count, stride, extent);
 }
 
+std::string address(const void* data) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", data);
+  return text;
+}
+
 Status misaligned(const std::string& name, const void* data, std::int64_t alignment) {
-  char address[32];
-  std::snprintf(address, sizeof address, "%p", data);
-  return refuse(name, address, "aligned to " + std::to_string(alignment) + " bytes");
+  return refuse(name, address(data), "aligned to " + std::to_string(alignment) + " bytes");
 }
 
 Status check_pointer(const std::string& name, const void* data, std::int64_t elements,
@@ -262,22 +268,75 @@ Status check_options(const Options& options, Problem& problem) {
 }
 
 Status check_execution(const Execution& execution) {
-  if (execution.device == Device::kCuda || execution.device == Device::kEmulator) {
-    return {ErrorCode::kUnavailable, std::string("device ") +
-                                         (execution.device == Device::kCuda ? "cuda" : "emulator") +
-                                         " is not built into this library, must be cpu"};
-  }
-  if (execution.device != Device::kCpu) {
-    return refuse("execution.device", static_cast<std::int32_t>(execution.device), "cpu (0)");
-  }
   if (execution.threads < 0) {
     return refuse("execution.threads", execution.threads, "0 (all cores) or more");
   }
   if (!is_aligned(execution.workspace, 64)) {
     return misaligned("execution.workspace", execution.workspace, 64);
   }
+  if (!is_aligned(execution.check, 8)) {
+    return misaligned("execution.check", execution.check, 8);
+  }
+  if (execution.device == Device::kCpu && execution.check != nullptr) {
+    return refuse("execution.check", address(execution.check),
+                  "null on device cpu, which always checks");
+  }
+  if (execution.device != Device::kCuda && execution.stream != nullptr) {
+    return refuse("execution.stream", address(execution.stream), "null but on device cuda");
+  }
   return {};
 }
+
+// ---- what kernels of a GPU take
+
+Status not_on_gpu(const std::string& name, const std::string& value, const std::string& allowed) {
+  return {ErrorCode::kUnsupported, name + " is " + value + ", must be " + allowed + " on a GPU"};
+}
+
+/// What copies through tensor maps ask of a tensor that check_tensor has let pass.
+Status check_gpu_tensor(const std::string& name, const ConstTensorView& t) {
+  constexpr std::int64_t kMultiple = 8;  // elements in 16 bytes
+  constexpr std::int64_t kMaxRows = 0x7fff0000;
+  constexpr std::int64_t kMaxRowStride = std::int64_t{1} << 32;
+  constexpr std::int64_t kMaxHeadStride = (std::int64_t{1} << 39) - kMultiple;
+  if (t.dtype == DType::kF32) return not_on_gpu(name + ".dtype", "fp32", "bf16 or fp16");
+  for (const auto& [what, value] : {std::pair{".head_dim", t.head_dim},
+                                    std::pair{".row_stride", t.row_stride},
+                                    std::pair{".head_stride", t.head_stride}}) {
+    if (value % kMultiple == 0) continue;
+    return not_on_gpu(name + what, std::to_string(value), "a multiple of 8");
+  }
+  for (const auto& [what, value, most] :
+       {std::tuple{".rows", t.rows, kMaxRows}, std::tuple{".row_stride", t.row_stride, kMaxRowStride},
+        std::tuple{".head_stride", t.head_stride, kMaxHeadStride}}) {
+    if (value <= most) continue;
+    return not_on_gpu(name + what, std::to_string(value), "at most " + std::to_string(most));
+  }
+  if (!is_aligned(t.data, 16)) {
+    return not_on_gpu(name + ".data", address(t.data), "aligned to 16 bytes");
+  }
+  return {};
+}
+
+Status check_gpu_inputs(const Problem& problem) {
+  constexpr std::int64_t kMaxBatch = std::int64_t{1} << 26;
+  constexpr std::int64_t kMaxHeadRows = std::int64_t{1} << 37;  // counts of tiles fit 31 bits
+  JFA_RETURN_IF_ERROR(check_gpu_tensor("q", problem.q));
+  JFA_RETURN_IF_ERROR(check_gpu_tensor("k", problem.k));
+  JFA_RETURN_IF_ERROR(check_gpu_tensor("v", problem.v));
+  if (problem.batch > kMaxBatch) {
+    return not_on_gpu("B", std::to_string(problem.batch), "at most " + std::to_string(kMaxBatch));
+  }
+  const std::int64_t rows = problem.out_rows + 128 * problem.batch;  // tiles may be part-filled
+  if (rows > kMaxHeadRows / problem.heads_q) {
+    return not_on_gpu("q.heads x (the rows of out + 128 B)",
+                      std::to_string(problem.heads_q) + " x " + std::to_string(rows),
+                      "at most " + std::to_string(kMaxHeadRows));
+  }
+  return {};
+}
+
+bool is_gpu(const Execution& execution) { return execution.device != Device::kCpu; }
 
 /// A named thing a call reads or writes, for the overlap check.
 struct Named {
@@ -318,6 +377,10 @@ Footprint workspace_of(const Execution& execution) noexcept {
                    static_cast<std::int64_t>(std::min(execution.workspace_bytes, max_bytes)));
 }
 
+Footprint check_word_of(const Execution& execution) noexcept {
+  return footprint(execution.check, sizeof(*execution.check));
+}
+
 /// What every call reads.
 std::vector<Named> inputs_of(const Problem& problem) {
   return {{"q", footprint(problem.q)},
@@ -352,17 +415,20 @@ Status check_inputs(const Inputs& inputs, const Options& options, const Executio
   JFA_RETURN_IF_ERROR(check_execution(execution));
   JFA_RETURN_IF_ERROR(check_attention_tensors(inputs, problem));
   JFA_RETURN_IF_ERROR(check_batch(inputs, problem));
-  return check_options(options, problem);
+  JFA_RETURN_IF_ERROR(check_options(options, problem));
+  return is_gpu(execution) ? check_gpu_inputs(problem) : Status();
 }
 
 Status check_forward_outputs(const Problem& problem, const ForwardOutputs& outputs,
                              const Execution& execution) {
   JFA_RETURN_IF_ERROR(check_like("out", outputs.out, "q", problem.q, problem.out_rows));
+  if (is_gpu(execution)) JFA_RETURN_IF_ERROR(check_gpu_tensor("out", outputs.out));
   const bool wants_lse = outputs.lse.data != nullptr;
   if (wants_lse) JFA_RETURN_IF_ERROR(check_lse("lse", outputs.lse, problem));
   const Named written[] = {{"out", footprint(outputs.out)},
                            {"lse", wants_lse ? footprint(ConstLseView(outputs.lse)) : Footprint{}},
-                           {"execution.workspace", workspace_of(execution)}};
+                           {"execution.workspace", workspace_of(execution)},
+                           {"execution.check", check_word_of(execution)}};
   return check_disjoint(written, inputs_of(problem));
 }
 
@@ -375,10 +441,18 @@ Status check_backward(const Problem& problem, const BackwardInputs& given,
   JFA_RETURN_IF_ERROR(check_like("dq", outputs.dq, "q", problem.q, problem.q.rows));
   JFA_RETURN_IF_ERROR(check_like("dk", outputs.dk, "k", problem.k, problem.k.rows));
   JFA_RETURN_IF_ERROR(check_like("dv", outputs.dv, "v", problem.v, problem.v.rows));
+  if (is_gpu(execution)) {
+    JFA_RETURN_IF_ERROR(check_gpu_tensor("dout", given.dout));
+    JFA_RETURN_IF_ERROR(check_gpu_tensor("out", given.out));
+    JFA_RETURN_IF_ERROR(check_gpu_tensor("dq", outputs.dq));
+    JFA_RETURN_IF_ERROR(check_gpu_tensor("dk", outputs.dk));
+    JFA_RETURN_IF_ERROR(check_gpu_tensor("dv", outputs.dv));
+  }
   const Named written[] = {{"dq", footprint(outputs.dq)},
                            {"dk", footprint(outputs.dk)},
                            {"dv", footprint(outputs.dv)},
-                           {"execution.workspace", workspace_of(execution)}};
+                           {"execution.workspace", workspace_of(execution)},
+                           {"execution.check", check_word_of(execution)}};
   std::vector<Named> read = inputs_of(problem);
   read.push_back({"dout", footprint(given.dout)});
   read.push_back({"out", footprint(given.out)});

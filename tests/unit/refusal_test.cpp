@@ -208,9 +208,9 @@ const Refusal kBadOptions[] = {
     {"Threads", [](Call& c) { c.execution.threads = -1; },
      "execution.threads is -1, must be 0 (all cores) or more"},
     {"UnknownDevice", [](Call& c) { c.execution.device = static_cast<Device>(7); },
-     "execution.device is 7, must be cpu (0)"},
+     "execution.device is 7, must be cpu (0), cuda (1) or emulator (2)"},
     {"NegativeDevice", [](Call& c) { c.execution.device = static_cast<Device>(-1); },
-     "execution.device is -1, must be cpu (0)"}};
+     "execution.device is -1, must be cpu (0), cuda (1) or emulator (2)"}};
 INSTANTIATE_TEST_SUITE_P(Options, RefusedInputs, testing::ValuesIn(kBadOptions), name_of);
 
 TEST(Refused, MisalignedPointersShowTheirAddress) {

@@ -1,0 +1,54 @@
+// Device memory and times for those that own tensors: the tool and the tests. The engine allocates
+// nothing and waits for nothing.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace jfa::cuda {
+
+/// Memory of the current device, freed at the end of its scope. Throws Error (kOutOfMemory, or
+/// kInternal with what CUDA says). Copies wait for all that was enqueued before.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(std::size_t bytes);
+
+  std::byte* data() const noexcept { return data_.get(); }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+  void upload(const void* from) const;
+  void download(void* to) const;
+  void fill(unsigned char value) const;
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const noexcept;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t bytes_ = 0;
+};
+
+/// Points in the work of the default stream.
+class Marks {
+ public:
+  Marks();
+  ~Marks();
+  Marks(const Marks&) = delete;
+  Marks& operator=(const Marks&) = delete;
+
+  /// Behind all that was enqueued so far.
+  void mark();
+
+  /// Milliseconds from each mark to the next. Waits for the last.
+  std::vector<double> between() const;
+
+ private:
+  struct Events;
+  std::unique_ptr<Events> events_;
+};
+
+/// Waits for all that the current device was given; throws Error (kInternal) where that failed.
+void wait();
+
+}  // namespace jfa::cuda

@@ -1,0 +1,63 @@
+// A compiled forward kernel behind plain function pointers, and the choice of one for a problem.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/schedule.hpp"
+#include "problem/problem.hpp"
+
+namespace jfa {
+
+/// What a forward kernel is compiled for.
+struct ForwardTraits {
+  DType dtype;
+  int head_dim;  ///< of its tiles: takes tensors with up to so much
+  bool masked;   ///< takes windows and causal masks
+  bool capped;   ///< applies a softcap; else takes none
+};
+
+/// Device memory that a call needs besides its tensors.
+struct ForwardScratch {
+  const PlannedSequence* plan = nullptr;
+  int* ticket = nullptr;  ///< holds 0 when the kernel starts
+};
+
+/// `Queue` is what work on a machine is enqueued to.
+template <class Queue>
+struct ForwardKernel {
+  ForwardTraits traits;
+  ItemShape (*item_shape)(int heads_q, int heads_kv);
+  void (*launch)(const Problem& problem, const ForwardOutputs& outputs,
+                 const ForwardScratch& scratch, Queue& queue);
+};
+
+/// "bf16 head_dim 128, masked": for people.
+std::string describe(const ForwardTraits& traits);
+
+/// Whether a kernel can compute a problem, and whether it is the better one of two that can: small
+/// tiles, nothing that the problem does not need.
+bool can_compute(const ForwardTraits& traits, const Problem& problem) noexcept;
+bool better(const ForwardTraits& a, const ForwardTraits& b) noexcept;
+
+/// Why no kernel of this build can compute a problem.
+Status no_kernel(const Problem& problem, std::span<const ForwardTraits> kernels);
+
+/// The best of `kernels` for a problem, which outlive the choice.
+template <class Queue>
+Status choose(std::span<const ForwardKernel<Queue>> kernels, const Problem& problem,
+              const ForwardKernel<Queue>*& chosen) {
+  chosen = nullptr;
+  for (const ForwardKernel<Queue>& kernel : kernels) {
+    if (!can_compute(kernel.traits, problem)) continue;
+    if (chosen == nullptr || better(kernel.traits, chosen->traits)) chosen = &kernel;
+  }
+  if (chosen != nullptr) return {};
+  std::vector<ForwardTraits> all;
+  for (const ForwardKernel<Queue>& kernel : kernels) all.push_back(kernel.traits);
+  return no_kernel(problem, all);
+}
+
+}  // namespace jfa

@@ -1,0 +1,99 @@
+// The host side of the forward kernel and of the planner on any machine: parameters from a checked
+// problem.
+//
+// A Queue enqueues work of one machine:
+//   launch<K>(blocks, params)   a kernel
+//   zero(pointer, bytes)        zeros into device memory
+//   blocks()                    blocks of a persistent kernel
+#pragma once
+
+#include "kernels/forward/configs.hpp"
+#include "launch/forward_kernel.hpp"
+#include "plan/planner.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+inline DeviceIndices device_indices(const IndexView& view) {
+  return {view.data, view.dtype == DType::kI64};
+}
+
+inline DeviceRows q_rows_of(const Problem& problem) {
+  return {device_indices(problem.q_offsets), device_indices(problem.q_lengths),
+          static_cast<int>(problem.q.rows)};
+}
+
+template <class M>
+typename Planner<M>::Params planner_params(const Problem& problem, const ItemShape& shape,
+                                           PlannedSequence* plan) {
+  return {.q = q_rows_of(problem),
+          .kv = {device_indices(problem.kv_offsets), device_indices(problem.kv_lengths),
+                 static_cast<int>(problem.k.rows)},
+          .batch = static_cast<int>(problem.batch),
+          .shape = shape,
+          .plan = plan};
+}
+
+template <class K>
+typename K::Params forward_params(const Problem& problem, const ForwardOutputs& outputs,
+                                  const ForwardScratch& scratch) {
+  using T = typename K::T;
+  // Without rows a tensor may have no data; a tensor map wants an address all the same.
+  const auto elements = [&](const ConstTensorView& t) {
+    const void* data = t.data != nullptr ? t.data : scratch.ticket;
+    return const_cast<T*>(static_cast<const T*>(data));
+  };
+  return K::make_params({.q = elements(problem.q),
+                         .k = elements(problem.k),
+                         .v = elements(problem.v),
+                         .out = static_cast<T*>(outputs.out.data),
+                         .lse = outputs.lse.data,
+                         .q_strides = {problem.q.row_stride, problem.q.head_stride},
+                         .k_strides = {problem.k.row_stride, problem.k.head_stride},
+                         .v_strides = {problem.v.row_stride, problem.v.head_stride},
+                         .out_strides = {outputs.out.row_stride, outputs.out.head_stride},
+                         .lse_head_stride = outputs.lse.head_stride,
+                         .heads_q = static_cast<int>(problem.heads_q),
+                         .heads_kv = static_cast<int>(problem.heads_kv),
+                         .head_dim = static_cast<int>(problem.head_dim),
+                         .window = problem.window,
+                         .softmax_scale = problem.softmax_scale,
+                         .softcap = problem.softcap,
+                         .plan = scratch.plan,
+                         .q_rows = q_rows_of(problem),
+                         .batch = static_cast<int>(problem.batch),
+                         .ticket = scratch.ticket});
+}
+
+template <class M, int HeadDim, bool Half, bool Masked, bool Capped>
+struct ForwardChoice {
+  static_assert(Masked || !Capped, "softcap comes with masks");
+  using K = Forward<M, forward_config(HeadDim, Half), WindowMask, CappedScores>;
+};
+template <class M, int HeadDim, bool Half>
+struct ForwardChoice<M, HeadDim, Half, true, false> {
+  using K = Forward<M, forward_config(HeadDim, Half), WindowMask>;
+};
+template <class M, int HeadDim, bool Half>
+struct ForwardChoice<M, HeadDim, Half, false, false> {
+  using K = Forward<M, forward_config(HeadDim, Half)>;
+};
+
+template <class K, class Queue>
+void launch_forward(const Problem& problem, const ForwardOutputs& outputs,
+                    const ForwardScratch& scratch, Queue& queue) {
+  queue.zero(scratch.ticket, sizeof(*scratch.ticket));
+  queue.template launch<K>(queue.blocks(), forward_params<K>(problem, outputs, scratch));
+}
+
+/// The forward kernel of a machine M for `head_dim` columns, as launched on a Queue.
+template <class Queue, class M, int HeadDim, bool Half, bool Masked, bool Capped>
+ForwardKernel<Queue> forward_kernel() {
+  using K = typename ForwardChoice<M, HeadDim, Half, Masked, Capped>::K;
+  return {{Half ? DType::kF16 : DType::kBf16, HeadDim, Masked, Capped},
+          K::item_shape,
+          launch_forward<K, Queue>};
+}
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa
