@@ -16,8 +16,9 @@ Device device_of(const std::string& name) {
   if (name == "cuda") return Device::kCuda;
   if (name == "emulator") return Device::kEmulator;
   if (name != "auto") refuse_argument("--device", name, kDevices);
-  if (!why_unavailable(Device::kCuda)) return Device::kCuda;
-  std::cerr << "jfa: note: no GPU engine is available, using cpu\n";
+  const std::optional<std::string> reason = why_unavailable(Device::kCuda);
+  if (!reason) return Device::kCuda;
+  std::cerr << "jfa: note: using cpu: " << *reason << '\n';
   return Device::kCpu;
 }
 

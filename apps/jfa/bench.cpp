@@ -84,9 +84,8 @@ std::string describe(const Machine& machine) {
   const std::string rates = significant(most.flops / 1e12, 3) + " TFLOP/s, copy " +
                             significant(most.bytes / 1e9, 4) + " GB/s";
   if (!machine.card) {
-    return cpu_model() + ", " +
-           counted(cpu::thread_count(machine.execution.threads), "thread") + ", " +
-           simd_target() + ": measured fp32 peak " + rates;
+    return cpu_model() + ", " + counted(cpu::thread_count(machine.execution.threads), "thread") +
+           ", " + simd_target() + ": measured fp32 peak " + rates;
   }
   const std::string card = machine.card->name + ", driver " + cuda::driver_version();
   return most.flops > 0 ? card + ": the floor is of bf16 products " + rates : card;
@@ -105,15 +104,14 @@ class BenchTable {
 
   void row(const Result& r) {
     const double seconds = r.timing.median_ms / 1000;
-    std::vector<std::string> cells{r.name,
-                                   name_of(r.direction),
-                                   fixed(r.timing.median_ms, 3),
-                                   fixed(r.timing.min_ms, 3),
-                                   significant(r.work.flops / seconds / 1e12, 3),
-                                   significant(r.work.bytes / seconds / 1e9, 3),
-                                   r.floor_ms > 0
-                                       ? fixed(100 * r.floor_ms / r.timing.median_ms, 1)
-                                       : "-"};
+    std::vector<std::string> cells{
+        r.name,
+        name_of(r.direction),
+        fixed(r.timing.median_ms, 3),
+        fixed(r.timing.min_ms, 3),
+        significant(r.work.flops / seconds / 1e12, 3),
+        significant(r.work.bytes / seconds / 1e9, 3),
+        r.floor_ms > 0 ? fixed(100 * r.floor_ms / r.timing.median_ms, 1) : "-"};
     if (gpu_) {
       cells.push_back(fixed(r.timing.plan_ms, 4));
       cells.push_back(fixed(r.timing.host_us, 1));
@@ -216,8 +214,8 @@ std::vector<Result> time_case(const Case& c, const std::vector<Direction>& direc
     const Work work = work_of(workload.batch(), direction);
     const Timing timing =
         time_calls([&](std::size_t i) { workload.call(direction, i); }, arguments.seconds);
-    results.push_back({c.name, direction, work, timing, floor_ms(work, machine.ceilings),
-                       workload.copies()});
+    results.push_back(
+        {c.name, direction, work, timing, floor_ms(work, machine.ceilings), workload.copies()});
   }
   return results;
 }

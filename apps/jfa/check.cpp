@@ -58,8 +58,8 @@ double expected_seconds(const Case& c, bool backward) {
   return reference_seconds(pairs * static_cast<double>(c.heads_q * c.head_dim), backward);
 }
 
-std::vector<Comparison> check_case_results(const Case& c, const Execution& execution,
-                                           bool backward, std::uint64_t seed) {
+std::vector<Comparison> check_case_results(const Case& c, const Execution& execution, bool backward,
+                                           std::uint64_t seed) {
   const Batch batch = make_batch(c, seed);
   Gradients gradients;
   if (backward) gradients = random_gradients(batch, true, ~seed);
@@ -126,7 +126,7 @@ void check(const CheckArguments& arguments) {
   std::size_t failed = 0;
   for (const Case& c : cases) {
     progress.start(c.name);
-    std::vector<Comparison> comparisons = 
+    std::vector<Comparison> comparisons =
         check_case_results(c, execution, backward, arguments.seed);
     hold_to_peer(peer, c.name, comparisons);
     progress.finish(expected_seconds(c, backward));

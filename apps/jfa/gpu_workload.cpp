@@ -40,11 +40,10 @@ void GpuWorkload::add_instance(const Case& c, const Execution& execution, std::u
   if (inputs.q_offsets) inputs.q_offsets->data = placement_.in(*batch_.q_offsets);
   const std::int64_t rows = batch_.out_rows();
   const auto elements = static_cast<std::size_t>(rows * c.heads_q);
-  const auto out_bytes =
-      elements * static_cast<std::size_t>(c.head_dim * element_size(c.dtype));
-  instance->outputs = {packed(placement_.scratch(out_bytes), c.dtype, rows, c.heads_q, c.head_dim),
-                       {static_cast<float*>(placement_.scratch(elements * sizeof(float))),
-                        c.heads_q, rows, rows}};
+  const auto out_bytes = elements * static_cast<std::size_t>(c.head_dim * element_size(c.dtype));
+  instance->outputs = {
+      packed(placement_.scratch(out_bytes), c.dtype, rows, c.heads_q, c.head_dim),
+      {static_cast<float*>(placement_.scratch(elements * sizeof(float))), c.heads_q, rows, rows}};
   const WorkspaceSizes sizes = workspace_sizes(inputs, options_, execution);
   instance->execution = instance->planning = execution;
   instance->execution.workspace = placement_.scratch(sizes.forward);

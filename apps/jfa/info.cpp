@@ -1,13 +1,15 @@
 // jfa info: what is built in, and what it runs on.
-#include <array>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cpu/team.hpp"
+#include "cuda/card.hpp"
+#include "cuda/cuda_engine.hpp"
 #include "machine.hpp"
 #include "report.hpp"
 
@@ -18,12 +20,44 @@ namespace {
 struct Engine {
   Device device;
   const char* name;
-  const char* kernels;
+  std::string kernels;
 };
-constexpr std::array<Engine, 3> kEngines{
-    {{Device::kCpu, "cpu", "forward and backward; bf16, fp16, fp32; head_dim 1 to 256"},
-     {Device::kCuda, "cuda", ""},
-     {Device::kEmulator, "emulator", ""}}};
+
+/// The forward kernels, one after another.
+std::string gpu_kernels() {
+  std::string all;
+  for (const ForwardTraits& traits : cuda::forward_traits()) {
+    all += (all.empty() ? "forward: " : "; ") + describe(traits);
+  }
+  return all;
+}
+
+std::vector<Engine> all_engines() {
+  return {{Device::kCpu, "cpu", "forward and backward; bf16, fp16, fp32; head_dim 1 to 256"},
+          {Device::kCuda, "cuda", gpu_kernels()},
+          {Device::kEmulator, "emulator", "the kernels of cuda, every access checked; slow"}};
+}
+
+std::string describe(const cuda::Card& card) {
+  return card.name + ", compute capability " + std::to_string(card.major) + "." +
+         std::to_string(card.minor) + ", " + counted(card.processors, "multiprocessor");
+}
+
+void list_cards(std::ostream& text, nlohmann::ordered_json& result) {
+  result["cards"] = nlohmann::ordered_json::array();
+  for (const cuda::Card& card : cuda::all_cards()) {
+    const std::string name = "cuda:" + std::to_string(card.ordinal);
+    text << "card      " << name << ": " << describe(card) << ", driver " << cuda::driver_version()
+         << (card.usable.ok() ? "" : " (no kernels for it)") << '\n';
+    result["cards"].push_back(
+        {{"device", name},
+         {"name", card.name},
+         {"compute_capability", std::to_string(card.major) + "." + std::to_string(card.minor)},
+         {"multiprocessors", card.processors},
+         {"driver", cuda::driver_version()},
+         {"usable", card.usable.ok()}});
+  }
+}
 
 void info(const std::string& json) {
   nlohmann::ordered_json result = result_header({});
@@ -33,7 +67,8 @@ void info(const std::string& json) {
        << compiler() << ")\n"
        << "machine   " << cpu_model() << ", " << counted(cpu::thread_count(0), "thread") << ", "
        << simd_target() << " (SIMD target in use)\n";
-  for (const Engine& engine : kEngines) {
+  list_cards(text, result);
+  for (const Engine& engine : all_engines()) {
     const std::optional<std::string> reason = why_unavailable(engine.device);
     text << "engine    " << engine.name << ": " << (reason ? *reason : engine.kernels) << '\n';
     nlohmann::ordered_json entry{{"name", engine.name}, {"available", !reason}};

@@ -85,14 +85,11 @@ void write_json(const std::string& path, const nlohmann::ordered_json& value) {
 }
 
 nlohmann::ordered_json result_header(const Execution& execution) {
-  nlohmann::ordered_json header{{"version", version()},
-                                {"commit", kCommit},
-                                {"date", utc_now()},
-                                {"device", device_name(execution.device)},
-                                {"card", cpu_model()},
-                                {"compiler", compiler()},
-                                {"simd", simd_target()},
-                                {"threads", cpu::thread_count(execution.threads)}};
+  nlohmann::ordered_json header{
+      {"version", version()},  {"commit", kCommit},
+      {"date", utc_now()},     {"device", device_name(execution.device)},
+      {"card", cpu_model()},   {"compiler", compiler()},
+      {"simd", simd_target()}, {"threads", cpu::thread_count(execution.threads)}};
   if (execution.device == Device::kCuda) {
     const std::vector<cuda::Card> cards = cuda::all_cards();
     if (!cards.empty()) header["card"] = cards.front().name;

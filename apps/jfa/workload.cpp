@@ -92,8 +92,8 @@ Workload::Workload(const Case& c, const Execution& execution, bool backward, std
   Gradients gradients;
   if (backward) gradients = random_gradients(batch, false, ~seed);
   // What the lighter pass touches decides.
-  const std::size_t count = copies_past_cache(
-      work_of(batch, Direction::kForward).bytes, last_cache_bytes());
+  const std::size_t count =
+      copies_past_cache(work_of(batch, Direction::kForward).bytes, last_cache_bytes());
   for (std::size_t i = 0; i < count; ++i) {
     auto instance = std::make_unique<Instance>();
     instance->batch = clone(batch);

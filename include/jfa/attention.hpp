@@ -91,7 +91,8 @@ struct Execution {
 ///
 /// On kCuda it is made on the device, by work enqueued on `execution.stream`, in the memory at
 /// `execution.workspace` (workspace_sizes().plan bytes), which it keeps using: that memory lives as
-/// long as calls that read the plan. Calls on other streams wait for it by an event of the caller's.
+/// long as calls that read the plan. Calls on other streams wait for it by an event of the
+/// caller's.
 class JFA_API Plan {
  public:
   /// Reads shapes, offsets, lengths and mask; throws Error where they break the contract.

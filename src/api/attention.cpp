@@ -88,8 +88,8 @@ void backward(const Inputs& inputs, const Options& options, const BackwardInputs
   guarded([&] {
     const Call call(inputs, options, execution);
     throw_if_failed(check_backward(call.problem, given, outputs, execution));
-    throw_if_failed(call.engine->backward(call.problem, given, outputs, execution,
-                                          plan_for(plan, execution)));
+    throw_if_failed(
+        call.engine->backward(call.problem, given, outputs, execution, plan_for(plan, execution)));
   });
 }
 

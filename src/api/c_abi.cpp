@@ -113,8 +113,12 @@ jfa::Options convert(const jfa_options* given) {
 jfa::Execution convert(const jfa_execution* given) {
   if (given == nullptr) return {};
   const jfa_execution in = sized_copy("execution", given, jfa_execution_init());
-  return {static_cast<jfa::Device>(in.device), in.threads, in.workspace, in.workspace_bytes,
-          in.stream, in.check};
+  return {static_cast<jfa::Device>(in.device),
+          in.threads,
+          in.workspace,
+          in.workspace_bytes,
+          in.stream,
+          in.check};
 }
 
 const jfa::Plan* plan_of(const jfa_plan* plan) { return plan == nullptr ? nullptr : &plan->plan; }
@@ -156,8 +160,7 @@ jfa_status jfa_plan_workspace_size(const jfa_inputs* inputs, const jfa_options* 
                                    const jfa_execution* execution, size_t* bytes) {
   return guarded([&] {
     require("bytes", bytes);
-    *bytes =
-        jfa::workspace_sizes(convert(inputs), convert(options), convert(execution)).plan;
+    *bytes = jfa::workspace_sizes(convert(inputs), convert(options), convert(execution)).plan;
   });
 }
 

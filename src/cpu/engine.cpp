@@ -11,7 +11,7 @@
 #include "cpu/kernels.hpp"
 #include "cpu/schedule.hpp"
 #include "cpu/team.hpp"
-#include "cpu/workspace.hpp"
+#include "problem/workspace.hpp"
 
 namespace jfa::cpu {
 namespace {

@@ -1,8 +1,7 @@
-#include "cuda/cuda_engine.hpp"
-
 #include <stdexcept>
 
 #include "cuda/card.hpp"
+#include "cuda/cuda_engine.hpp"
 #include "cuda/forward_kernels.hpp"
 #include "cuda/queue.hpp"
 #include "launch/device_engine.hpp"
@@ -14,11 +13,6 @@ struct CudaPlan : EnginePlan {
   DevicePlan device;
   int ordinal = 0;  // the card whose memory it lies in
 };
-
-Status no_backward() {
-  return {ErrorCode::kUnsupported,
-          "backward is not offered by device cuda in this build, must run on cpu"};
-}
 
 /// Runs `enqueue`, in which launches throw what CUDA refuses.
 template <class Enqueue>
@@ -66,9 +60,9 @@ class CudaEngine : public Engine {
     JFA_RETURN_IF_ERROR(check_workspace(execution, forward_bytes(problem)));
     const auto* made = static_cast<const CudaPlan*>(plan);
     if (made != nullptr && made->ordinal != call.card->ordinal) {
-      return invalid_argument("plan was made on device cuda:" + std::to_string(made->ordinal) +
-                              ", must be made on that of the call, cuda:" +
-                              std::to_string(call.card->ordinal));
+      return invalid_argument(
+          "plan was made on device cuda:" + std::to_string(made->ordinal) +
+          ", must be made on that of the call, cuda:" + std::to_string(call.card->ordinal));
     }
     return guarded([&] {
       return enqueue_forward<Hopper>(*call.kernel, problem, outputs, execution,
@@ -78,7 +72,7 @@ class CudaEngine : public Engine {
 
   Status backward(const Problem&, const BackwardInputs&, const BackwardOutputs&, const Execution&,
                   const EnginePlan*) const override {
-    return no_backward();
+    return no_backward("cuda");
   }
 
  private:

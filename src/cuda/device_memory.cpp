@@ -11,9 +11,8 @@ namespace {
 
 void require(cudaError_t result, const char* what) {
   if (result == cudaSuccess) return;
-  throw Error(
-      result == cudaErrorMemoryAllocation ? ErrorCode::kOutOfMemory : ErrorCode::kInternal,
-      std::string(what) + ": " + cudaGetErrorString(result));
+  throw Error(result == cudaErrorMemoryAllocation ? ErrorCode::kOutOfMemory : ErrorCode::kInternal,
+              std::string(what) + ": " + cudaGetErrorString(result));
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
-#include "cuda/random_fill.hpp"
-
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include "cuda/launch.hpp"
+#include "cuda/random_fill.hpp"
 
 namespace jfa::cuda {
 namespace {
@@ -25,8 +24,8 @@ __global__ void fill(T* to, std::int64_t count, std::uint64_t seed) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
        i += stride) {
-    const std::uint64_t bits = mix(static_cast<std::uint64_t>(i + 1) * 0x9E3779B97F4A7C15 +
-                                   seed * 0xD1B54A32D192ED03);
+    const std::uint64_t bits =
+        mix(static_cast<std::uint64_t>(i + 1) * 0x9E3779B97F4A7C15 + seed * 0xD1B54A32D192ED03);
     const float u = (static_cast<float>(bits >> 40) + 1) / 16777217.0F;
     const float w = static_cast<float>(bits & 0xFFFFFF) / 16777216.0F;
     store(to + i, sqrtf(-2 * logf(u)) * cospif(2 * w));

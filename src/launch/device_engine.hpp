@@ -42,6 +42,11 @@ inline Status check_workspace(const Execution& execution, std::size_t bytes) {
                           std::to_string(execution.workspace_bytes) + wanted);
 }
 
+inline Status no_backward(const std::string& device) {
+  return {ErrorCode::kUnsupported,
+          "backward is not offered by device " + device + " in this build, must run on cpu"};
+}
+
 /// Whether a plan has the shapes of a problem; its offsets only a check on the device can compare.
 inline Status check_device_plan(const DevicePlan& plan, const Problem& problem,
                                 const ItemShape& shape) {
@@ -60,8 +65,7 @@ inline Status check_device_plan(const DevicePlan& plan, const Problem& problem,
     if (planned == given) continue;
     return invalid_argument("plan was made for " + std::string(name) + " = " +
                             std::to_string(planned) + ", must be made for the call's " +
-                            std::to_string(given) +
-                            " (shapes, heads, head_dim and mask decide)");
+                            std::to_string(given) + " (shapes, heads, head_dim and mask decide)");
   }
   return {};
 }
@@ -87,8 +91,8 @@ Status enqueue_forward(const ForwardKernel<Queue>& kernel, const Problem& proble
                        const ForwardOutputs& outputs, const Execution& execution,
                        const DevicePlan* plan, Queue& queue) {
   if (problem.out_rows == 0 && execution.check == nullptr) return {};
-  const ItemShape shape = kernel.item_shape(static_cast<int>(problem.heads_q),
-                                            static_cast<int>(problem.heads_kv));
+  const ItemShape shape =
+      kernel.item_shape(static_cast<int>(problem.heads_q), static_cast<int>(problem.heads_kv));
   if (plan != nullptr) JFA_RETURN_IF_ERROR(check_device_plan(*plan, problem, shape));
   auto* workspace = static_cast<std::byte*>(execution.workspace);
   if (execution.check != nullptr) {

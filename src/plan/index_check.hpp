@@ -120,8 +120,7 @@ struct IndexCheck {
          [&](int b) { return length_fault(kv, b); });
     look(CheckedArray::kQOffsets, q.offsets.data, batch + 1,
          [&](int i) { return offset_fault(q, i); });
-    look(CheckedArray::kQLengths, q.lengths.data, batch,
-         [&](int b) { return length_fault(q, b); });
+    look(CheckedArray::kQLengths, q.lengths.data, batch, [&](int b) { return length_fault(q, b); });
     if (p.planner.plan != nullptr && plan_is_stale(p, smem) && word == 0) {
       word = fault_word(IndexFault::kStale, CheckedArray::kPlan, 0);
     }

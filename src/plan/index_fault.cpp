@@ -32,8 +32,9 @@ Status status_of(std::uint64_t word) {
     case IndexFault::kPastRows:
       return invalid_argument(at + " is past the tensor's rows, must be at most their number");
     case IndexFault::kLength:
-      return invalid_argument(at + " is below 0 or over the rows of its sequence, must be 0 to "
-                                   "those");
+      return invalid_argument(at +
+                              " is below 0 or over the rows of its sequence, must be 0 to "
+                              "those");
     case IndexFault::kNone:
     case IndexFault::kStale:
       break;

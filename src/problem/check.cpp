@@ -300,14 +300,15 @@ Status check_gpu_tensor(const std::string& name, const ConstTensorView& t) {
   constexpr std::int64_t kMaxRowStride = std::int64_t{1} << 32;
   constexpr std::int64_t kMaxHeadStride = (std::int64_t{1} << 39) - kMultiple;
   if (t.dtype == DType::kF32) return not_on_gpu(name + ".dtype", "fp32", "bf16 or fp16");
-  for (const auto& [what, value] : {std::pair{".head_dim", t.head_dim},
-                                    std::pair{".row_stride", t.row_stride},
-                                    std::pair{".head_stride", t.head_stride}}) {
+  for (const auto& [what, value] :
+       {std::pair{".head_dim", t.head_dim}, std::pair{".row_stride", t.row_stride},
+        std::pair{".head_stride", t.head_stride}}) {
     if (value % kMultiple == 0) continue;
     return not_on_gpu(name + what, std::to_string(value), "a multiple of 8");
   }
   for (const auto& [what, value, most] :
-       {std::tuple{".rows", t.rows, kMaxRows}, std::tuple{".row_stride", t.row_stride, kMaxRowStride},
+       {std::tuple{".rows", t.rows, kMaxRows},
+        std::tuple{".row_stride", t.row_stride, kMaxRowStride},
         std::tuple{".head_stride", t.head_stride, kMaxHeadStride}}) {
     if (value <= most) continue;
     return not_on_gpu(name + what, std::to_string(value), "at most " + std::to_string(most));

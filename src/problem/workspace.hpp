@@ -1,4 +1,4 @@
-// Scratch of a call, the caller's or its own.
+// Scratch of a call in host memory, the caller's or its own.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include "jfa/attention.hpp"
 #include "problem/status.hpp"
 
-namespace jfa::cpu {
+namespace jfa {
 
 // Shapes may be larger than any memory: sizes that overflow become the largest one, which no
 // allocation grants.
@@ -53,4 +53,4 @@ class Workspace {
   std::byte* data_ = nullptr;
 };
 
-}  // namespace jfa::cpu
+}  // namespace jfa

@@ -1,0 +1,57 @@
+#include "emulated/exposure.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace jfa {
+namespace {
+
+/// Bytes from the first element of a strided view to the end of its last.
+std::size_t extent(std::int64_t outer, std::int64_t outer_stride, std::int64_t inner,
+                   std::int64_t inner_stride, std::int64_t elements, std::int64_t element) {
+  if (outer == 0 || inner == 0) return 0;
+  return static_cast<std::size_t>(
+      ((outer - 1) * outer_stride + (inner - 1) * inner_stride + elements) * element);
+}
+
+}  // namespace
+
+void Exposure::add(const std::string& name, const void* data, std::size_t bytes,
+                   emulator::BufferUse use) {
+  constexpr std::uintptr_t kAlignment = 16;  // of an exposed buffer
+  if (data == nullptr || bytes == 0) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  stretches_.push_back({name, begin / kAlignment * kAlignment, begin + bytes, use});
+}
+
+void Exposure::add(const std::string& name, const ConstTensorView& view, emulator::BufferUse use) {
+  add(name, view.data,
+      extent(view.rows, view.row_stride, view.heads, view.head_stride, view.head_dim,
+             element_size(view.dtype)),
+      use);
+}
+
+void Exposure::add(const std::string& name, const ConstLseView& view, emulator::BufferUse use) {
+  add(name, view.data, extent(view.heads, view.head_stride, 1, 0, view.rows, sizeof(float)), use);
+}
+
+void Exposure::add(const std::string& name, const IndexView& view) {
+  add(name, view.data, static_cast<std::size_t>(view.size * element_size(view.dtype)),
+      emulator::BufferUse::Input);
+}
+
+void Exposure::expose(emulator::Device& device) {
+  std::sort(stretches_.begin(), stretches_.end(),
+            [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+  for (std::size_t i = 0; i < stretches_.size();) {
+    Stretch all = stretches_[i];
+    for (++i; i < stretches_.size() && stretches_[i].begin < all.end; ++i) {
+      all.name += ", " + stretches_[i].name;
+      all.end = std::max(all.end, stretches_[i].end);
+      if (stretches_[i].use != all.use) all.use = emulator::BufferUse::InOut;
+    }
+    device.expose(all.name, reinterpret_cast<void*>(all.begin), all.end - all.begin, all.use);
+  }
+}
+
+}  // namespace jfa

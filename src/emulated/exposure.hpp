@@ -1,0 +1,34 @@
+// The memory of one call as an emulated device sees it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "jfa/tensor.hpp"
+#include "machine/emulator/device.hpp"
+
+namespace jfa {
+
+/// Collects what a call reads and writes; views of one allocation may interleave.
+class Exposure {
+ public:
+  void add(const std::string& name, const void* data, std::size_t bytes, emulator::BufferUse use);
+  void add(const std::string& name, const ConstTensorView& view, emulator::BufferUse use);
+  void add(const std::string& name, const ConstLseView& view, emulator::BufferUse use);
+  void add(const std::string& name, const IndexView& view);
+
+  /// Exposes it all, views that share a stretch of memory as one buffer.
+  void expose(emulator::Device& device);
+
+ private:
+  struct Stretch {
+    std::string name;
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    emulator::BufferUse use;
+  };
+  std::vector<Stretch> stretches_;
+};
+
+}  // namespace jfa

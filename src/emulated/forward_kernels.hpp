@@ -1,0 +1,34 @@
+// The forward kernels as the emulator runs them.
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "launch/forward_kernel.hpp"
+#include "machine/emulator/emulated_hopper.hpp"
+
+namespace jfa {
+
+/// Runs what it is given at once.
+struct EmulatedQueue {
+  emulator::Device device;
+  emulator::RunOptions options;
+
+  /// Enough for blocks to meet.
+  int blocks() const { return 2; }
+
+  /// Throws std::runtime_error with the report of a finding.
+  template <class K>
+  void launch(int grid, const typename K::Params& params) {
+    const emulator::RunResult result = emulated::launch<K>(device, options, grid, params);
+    if (!result.finding.found()) return;
+    throw std::runtime_error("emulator: " + emulator::report(result.finding));
+  }
+  void zero(void* memory, std::size_t bytes) const { std::memset(memory, 0, bytes); }
+};
+
+std::span<const ForwardKernel<EmulatedQueue>> emulated_forward_kernels();
+
+}  // namespace jfa
