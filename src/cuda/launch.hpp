@@ -18,7 +18,7 @@ inline void check_cuda(cudaError_t result, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
 }
 
-inline CUtensorMap HopperCopies::make_tensor_map(const TensorMapSpec& spec) {
+inline CUtensorMap Hopper::make_tensor_map(const TensorMapSpec& spec) {
   using Encode = decltype(&cuTensorMapEncodeTiled);
   static const Encode encode = [] {
     void* function = nullptr;

@@ -23,8 +23,6 @@ struct TraceBuffer {
 static __device__ TraceBuffer trace_buffer;
 
 struct TracedHopper : Hopper {
-  static constexpr const char* kName = "hopper, traced";
-
   /// First and last in a traced kernel.
   static JFA_DEVICE void begin_trace() {
     if (Hopper::thread_index() < 32) next_record(Hopper::thread_index()) = 0;
@@ -32,7 +30,7 @@ struct TracedHopper : Hopper {
     if (Hopper::thread_index() == 0 && traced()) {
       TraceClocks& clocks = trace_buffer.clocks[blockIdx.x];
       clocks.start_cycles = clock64();
-      clocks.start_ns = static_cast<std::int64_t>(Hopper::global_timer());
+      clocks.start_ns = nanoseconds();
     }
   }
   static JFA_DEVICE void end_trace() {
@@ -44,7 +42,7 @@ struct TracedHopper : Hopper {
     if (Hopper::thread_index() == 0) {
       TraceClocks& clocks = trace_buffer.clocks[blockIdx.x];
       clocks.end_cycles = clock64();
-      clocks.end_ns = static_cast<std::int64_t>(Hopper::global_timer());
+      clocks.end_ns = nanoseconds();
     }
   }
 
@@ -73,7 +71,7 @@ struct TracedHopper : Hopper {
     write<N>({now,
               now,
               TraceKind::kBarrier,
-              shared_window(barrier),
+              Hopper::shared_address(barrier),
               kind == BarrierKind::Gate ? -1 : slot,
               kind == BarrierKind::Empty,
               {}});
@@ -82,7 +80,8 @@ struct TracedHopper : Hopper {
   static JFA_DEVICE void mbarrier_wait(Mbarrier* barrier, Phase phase, Site site = Site::here()) {
     const std::int64_t begin = clock64();
     Hopper::mbarrier_wait<S>(barrier, phase, site);
-    write<"">({begin, clock64(), TraceKind::kBarrierWait, shared_window(barrier), -1, 0, {}});
+    write<"">(
+        {begin, clock64(), TraceKind::kBarrierWait, Hopper::shared_address(barrier), -1, 0, {}});
   }
   static JFA_DEVICE void sync_block(Site site = Site::here()) {
     const std::int64_t begin = clock64();
@@ -95,9 +94,9 @@ struct TracedHopper : Hopper {
     Hopper::named_sync<N>(id, threads, site);
     write<N>({begin, clock64(), TraceKind::kMeeting, static_cast<std::uint32_t>(id), -1, 0, {}});
   }
-  static JFA_DEVICE void cluster_wait(Site site = Site::here()) {
+  static JFA_DEVICE void sync_cluster(Site site = Site::here()) {
     const std::int64_t begin = clock64();
-    Hopper::cluster_wait(site);
+    Hopper::sync_cluster(site);
     write<"cluster">({begin, clock64(), TraceKind::kMeeting, 0, -1, 0, {}});
   }
   template <int Pending>
@@ -106,20 +105,21 @@ struct TracedHopper : Hopper {
     Hopper::wgmma_wait<Pending>(site);
     write<"MMA">({begin, clock64(), TraceKind::kMmaWait, 0, -1, 0, {}});
   }
-  template <int Pending>
+  template <int Pending, bool Read>
   static JFA_DEVICE void bulk_wait(Site site = Site::here()) {
     const std::int64_t begin = clock64();
-    Hopper::bulk_wait<Pending>(site);
-    write<"stores done">({begin, clock64(), TraceKind::kStoreWait, 0, -1, 0, {}});
-  }
-  template <int Pending>
-  static JFA_DEVICE void bulk_wait_read(Site site = Site::here()) {
-    const std::int64_t begin = clock64();
-    Hopper::bulk_wait_read<Pending>(site);
-    write<"stores read">({begin, clock64(), TraceKind::kStoreWait, 0, -1, 0, {}});
+    Hopper::bulk_wait<Pending, Read>(site);
+    constexpr Name kWait = Read ? Name("stores read") : Name("stores done");
+    write<kWait>({begin, clock64(), TraceKind::kStoreWait, 0, -1, 0, {}});
   }
 
  private:
+  /// https://docs.nvidia.com/cuda/parallel-thread-execution/#special-registers-globaltimer
+  static JFA_DEVICE std::int64_t nanoseconds() {
+    std::int64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+  }
   static JFA_DEVICE int warp() { return Hopper::thread_index() / 32; }
   static JFA_DEVICE bool traced() { return Hopper::block_index() < trace_buffer.blocks; }
   /// One of the lanes that are here records for all.

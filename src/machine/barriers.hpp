@@ -3,8 +3,7 @@
 
 #include "machine/types.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 // Who arrives at a barrier. The barrier's arrival count follows from it.
 
@@ -14,46 +13,34 @@ struct Tma {
   static constexpr Scope kScope = Scope::Block;
 };
 
-/// Each of `Warps` warps once, when all its lanes have come.
-template <int Warps>
-struct OncePerWarp {
-  static constexpr int kArrivals = Warps;
-  static constexpr Scope kScope = Scope::Block;
-
-  template <class M>
-  static JFA_DEVICE void arrive(Mbarrier& barrier, Site site) {
-    M::sync_warp(site);
-    if (M::lane() == 0) M::mbarrier_arrive(&barrier, site);
-  }
-};
-
 /// Each of `Threads` threads by itself.
 template <int Threads>
 struct EachThread {
   static constexpr int kArrivals = Threads;
   static constexpr Scope kScope = Scope::Block;
-
   template <class M>
   static JFA_DEVICE void arrive(Mbarrier& barrier, Site site) {
     M::mbarrier_arrive(&barrier, site);
   }
 };
 
-/// Each of `Warps` warps of each of `Blocks` blocks of the cluster: an arrival goes to every block,
-/// since every block's multicast writes to all of them.
+/// Each of `Warps` warps of each of `Blocks` blocks of the cluster once, when all its lanes have
+/// come. An arrival goes to every block, since every block's multicast writes to all of them.
 template <int Blocks, int Warps>
 struct OncePerWarpOfCluster {
   static constexpr int kArrivals = Blocks * Warps;
-  static constexpr Scope kScope = Scope::Cluster;
-
+  static constexpr Scope kScope = Blocks == 1 ? Scope::Block : Scope::Cluster;
   template <class M>
   static JFA_DEVICE void arrive(Mbarrier& barrier, Site site) {
     M::sync_warp(site);
-    if (M::lane() < Blocks) {
-      M::template mbarrier_arrive_remote<Scope::Cluster>(&barrier, M::lane(), site);
-    }
+    if (M::lane() >= Blocks) return;
+    if constexpr (Blocks == 1) M::mbarrier_arrive(&barrier, site);
+    if constexpr (Blocks > 1) M::mbarrier_arrive_remote(&barrier, M::lane(), site);
   }
 };
+/// Each of `Warps` warps of the block.
+template <int Warps>
+using OncePerWarp = OncePerWarpOfCluster<1, Warps>;
 
 /// Bytes that copies deliver into a slot: all of it, or `Slot::kCopiedBytes` where threads write
 /// the rest.
@@ -68,21 +55,6 @@ using By = Who;
 template <class Who>
 using FreedBy = Who;
 
-/// A place in a ring and the phase that is waited for there. Held by value; copies go their own
-/// way.
-template <class M, int Slots>
-struct RingCursor {
-  int slot = 0;
-  typename M::Phase phase = M::Phase::first();
-
-  JFA_DEVICE void advance() {
-    if (++slot == Slots) {
-      slot = 0;
-      phase = phase.next();
-    }
-  }
-};
-
 /// `Slots` buffers that go from a writer to readers and back. Each has a full and an empty barrier.
 ///   writer:  auto w = ring.writer();  loop { ring.fill(w, fn); }   ring.drain(w);
 ///   reader:  auto r = ring.reader();  loop { auto& slot = ring.wait(r); ...; ring.release(r); }
@@ -90,9 +62,19 @@ struct RingCursor {
 /// `drain` by one thread.
 template <class M, Name N, class Slot, int Slots, class Filler, class Freer>
 struct Ring {
-  using Cursor = RingCursor<M, Slots>;
-  static constexpr bool kByCopy = __is_same(Filler, Tma);
+  /// A place in the ring and the phase that is waited for there. Copies go their own way.
+  struct Cursor {
+    int slot = 0;
+    typename M::Phase phase = M::Phase::first();
 
+    JFA_DEVICE void advance() {
+      if (++slot == Slots) {
+        slot = 0;
+        phase = phase.next();
+      }
+    }
+  };
+  static constexpr bool kByCopy = __is_same(Filler, Tma);
   Slot slots[Slots];
   Mbarrier full[Slots];
   Mbarrier empty[Slots];
@@ -106,15 +88,13 @@ struct Ring {
       M::template mbarrier_init<N>(&empty[i], Freer::kArrivals, BarrierKind::Empty, i, 0, site);
     }
   }
-
   JFA_DEVICE Cursor writer() const { return {}; }
   JFA_DEVICE Cursor reader() const { return {}; }
 
   /// Waits until the slot is free, has `fn` fill it, arrives and advances. With Tma `fn(slot,
   /// full)` issues copies of kCopiedBytes<Slot> bytes that complete on `full`, and the arrival
   /// announces them. What `fn` writes itself is ordered before the arrival.
-  template <class Fn>
-  JFA_DEVICE void fill(Cursor& w, Fn fn, Site site = Site::here()) {
+  JFA_DEVICE void fill(Cursor& w, auto fn, Site site = Site::here()) {
     M::template mbarrier_wait<Freer::kScope>(&empty[w.slot], w.phase.previous(), site);
     if constexpr (kByCopy) {
       fn(slots[w.slot], full[w.slot]);
@@ -125,24 +105,16 @@ struct Ring {
     }
     w.advance();
   }
-
   /// Waits until the slot is full. The slot stays the reader's until its release.
   JFA_DEVICE Slot& wait(const Cursor& r, Site site = Site::here()) {
     M::template mbarrier_wait<Filler::kScope>(&full[r.slot], r.phase, site);
     return slots[r.slot];
   }
-
-  /// Whether `wait` would return at once. True orders the slot's contents as `wait` does.
-  JFA_DEVICE bool ready(const Cursor& r, Site site = Site::here()) {
-    return M::template mbarrier_test<Filler::kScope>(&full[r.slot], r.phase, site);
-  }
-
   /// Gives the slot back and advances.
   JFA_DEVICE void release(Cursor& r, Site site = Site::here()) {
     Freer::template arrive<M>(empty[r.slot], site);
     r.advance();
   }
-
   /// Waits until readers have released every slot. A block of a cluster must not end before that:
   /// releases of others still arrive at its barriers.
   JFA_DEVICE void drain(Cursor& w, Site site = Site::here()) {
@@ -158,24 +130,20 @@ struct Ring {
 template <class M, Name N, class Opener>
 struct Gate {
   using Key = typename M::Phase;
-
   Mbarrier barrier;
 
   JFA_DEVICE void init(int bytes = 0, Site site = Site::here()) {
     M::template mbarrier_init<N>(&barrier, Opener::kArrivals, BarrierKind::Gate, 0, bytes, site);
   }
   JFA_DEVICE Key key() const { return Key::first(); }
-
   /// Arrives for the calling thread or warp, as `Opener` says.
   JFA_DEVICE void open(Site site = Site::here()) { Opener::template arrive<M>(barrier, site); }
-
   /// With Tma: `fn(target, barrier)` issues copies of kCopiedBytes<Target> bytes.
-  template <class Target, class Fn>
-  JFA_DEVICE void open(Target& target, Fn fn, Site site = Site::here()) {
+  template <class Target>
+  JFA_DEVICE void open(Target& target, auto fn, Site site = Site::here()) {
     fn(target, barrier);
     M::mbarrier_arrive_expect(&barrier, kCopiedBytes<Target>, site);
   }
-
   /// Waits for the key's phase and turns the key to the next.
   JFA_DEVICE void pass(Key& key, Site site = Site::here()) {
     M::template mbarrier_wait<Opener::kScope>(&barrier, key, site);
@@ -188,10 +156,8 @@ struct Gate {
 template <Name... Names>
 struct BarrierIds {
   static_assert(sizeof...(Names) <= 15, "a block has 15 named barriers besides sync_block's");
-
   static consteval int of(Name name) {
-    int id = 0;
-    int found = 0;
+    int id = 0, found = 0;
     ((++id, found = Names == name ? id : found), ...);
     if (found == 0) throw "no barrier of this name in the list";
     return found;
@@ -202,7 +168,6 @@ struct BarrierIds {
 template <class M, Name N, class Ids, int Threads>
 struct Meeting {
   static_assert(Threads % 32 == 0, "whole warps meet");
-
   static JFA_DEVICE void sync(Site site = Site::here()) {
     M::template named_sync<N>(Ids::of(N), Threads, site);
   }
@@ -228,23 +193,15 @@ struct Turn {
   }
 };
 
-/// All threads of the cluster meet; what they wrote before, to each other's memory too, is ordered.
-template <class M>
-JFA_DEVICE void sync_cluster(Site site = Site::here()) {
-  M::cluster_arrive(site);
-  M::cluster_wait(site);
-}
-
 /// `fn` initializes barriers on one thread; then all threads of the block or cluster may use them.
-template <class M, int ClusterSize = 1, class Fn>
-JFA_DEVICE void init_barriers(Fn fn, Site site = Site::here()) {
+template <class M, int ClusterSize = 1>
+JFA_DEVICE void init_barriers(auto fn, Site site = Site::here()) {
   if (M::thread_index() == 0) {
     fn();
     M::mbarrier_fence_init(site);
   }
-  if constexpr (ClusterSize > 1) sync_cluster<M>(site);
+  if constexpr (ClusterSize > 1) M::sync_cluster(site);
   if constexpr (ClusterSize == 1) M::sync_block(site);
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

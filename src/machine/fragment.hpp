@@ -6,18 +6,23 @@
 // https://docs.nvidia.com/cuda/parallel-thread-execution/#asynchronous-warpgroup-level-matrix-instructions-wgmma-mma
 #pragma once
 
-#include <type_traits>
-
 #include "machine/tile.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
-/// The calling warp's place in its warpgroup. (`&`, not `%`: one instruction for a signed number.)
+/// The calling warp's first row of a warpgroup's 64. (`&`, not `%`: one instruction if signed.)
 template <class M>
-JFA_DEVICE int warp_of_group() {
-  return M::warp_index() & 3;
+JFA_DEVICE int warp_row() {
+  return (M::warp_index() & 3) * 16;
 }
+
+/// (Functions are handed on as closures and types: pointers to them change what ptxas inlines.)
+struct Sum {
+  JFA_DEVICE float operator()(float x, float y) const { return x + y; }
+};
+struct Product {
+  JFA_DEVICE float operator()(float x, float y) const { return x * y; }
+};
 
 /// A value for each of a thread's two rows.
 template <class M>
@@ -25,34 +30,24 @@ struct RowValues {
   float values[2];
 
   /// fn(this row's value, that row's value) for both rows.
-  template <class Fn>
-  JFA_DEVICE RowValues with(const RowValues& that, Fn fn) const {
+  JFA_DEVICE RowValues with(const RowValues& that, auto fn) const {
     return {{fn(values[0], that.values[0]), fn(values[1], that.values[1])}};
   }
-  template <class Fn>
-  JFA_DEVICE RowValues map(Fn fn) const {
-    return {{fn(values[0]), fn(values[1])}};
-  }
+  JFA_DEVICE RowValues map(auto fn) const { return {{fn(values[0]), fn(values[1])}}; }
 
-  friend JFA_DEVICE RowValues operator+(const RowValues& a, const RowValues& b) {
-    return a.with(b, [](float x, float y) { return x + y; });
-  }
-  friend JFA_DEVICE RowValues operator-(const RowValues& a, const RowValues& b) {
+  friend JFA_DEVICE RowValues operator+(RowValues a, RowValues b) { return a.with(b, Sum()); }
+  friend JFA_DEVICE RowValues operator-(RowValues a, RowValues b) {
     return a.with(b, [](float x, float y) { return x - y; });
   }
-  friend JFA_DEVICE RowValues operator*(const RowValues& a, const RowValues& b) {
-    return a.with(b, [](float x, float y) { return x * y; });
-  }
-  friend JFA_DEVICE RowValues operator*(const RowValues& a, float b) {
-    return a.map([b](float x) { return x * b; });
-  }
-  friend JFA_DEVICE RowValues max(const RowValues& a, const RowValues& b) {
+  friend JFA_DEVICE RowValues operator*(RowValues a, RowValues b) { return a.with(b, Product()); }
+  friend JFA_DEVICE RowValues operator*(RowValues a, float b) { return a * RowValues{{b, b}}; }
+  friend JFA_DEVICE RowValues max(RowValues a, RowValues b) {
     return a.with(b, [](float x, float y) { return M::max(x, y); });
   }
-  friend JFA_DEVICE RowValues exp2(const RowValues& a) {
+  friend JFA_DEVICE RowValues exp2(RowValues a) {
     return a.map([](float x) { return M::exp2(x); });
   }
-  friend JFA_DEVICE RowValues reciprocal(const RowValues& a) {
+  friend JFA_DEVICE RowValues reciprocal(RowValues a) {
     return a.map([](float x) { return M::reciprocal(x); });
   }
 };
@@ -69,23 +64,16 @@ struct Fragment {
   float values[N / 2];
   [[no_unique_address]] typename M::FragmentState state;
 
-  Fragment() = default;
-  Fragment(const Fragment&) = delete;
-  Fragment& operator=(const Fragment&) = delete;
-
   /// The calling thread's first row and first column, of the warpgroup's 64 rows and N columns.
-  static JFA_DEVICE int first_row() { return warp_of_group<M>() * 16 + M::lane() / 4; }
+  static JFA_DEVICE int first_row() { return warp_row<M>() + M::lane() / 4; }
   static JFA_DEVICE int first_col() { return M::lane() % 4 * 2; }
-
   JFA_DEVICE void fill(float value, Site site = Site::here()) {
     state.writing(site);
     JFA_UNROLL
     for (int i = 0; i < N / 2; ++i) values[i] = value;
   }
-
   /// fn(row, col, float& value) for each value.
-  template <class Fn>
-  JFA_DEVICE void apply(Fn fn, Site site = Site::here()) {
+  JFA_DEVICE void apply(auto fn, Site site = Site::here()) {
     state.reading(site);
     state.writing(site);
     const int row = first_row();
@@ -119,24 +107,24 @@ struct Fragment {
 template <class Machine, class T, int K>
 struct Operand {
   using M = Machine;
+  using Element = T;
+  static constexpr int kMmaExtent = 64;
+  static constexpr int kMmaDepth = K;
+  static constexpr bool kTransposed = false;
   static_assert(K % 16 == 0, "an MMA's depth is a multiple of 16");
 
   std::uint32_t values[K / 4];
   [[no_unique_address]] typename M::FragmentState state;
 
-  Operand() = default;
-  Operand(const Operand&) = delete;
-  Operand& operator=(const Operand&) = delete;
+  JFA_DEVICE Operand& view() { return *this; }
 };
 
 /// What a wait may name.
 template <class T>
-concept InRegisters = requires(T t) {
-  t.values, t.state;
-};
+concept InRegisters = sizeof(T::state) > 0;
 
-template <class M, class Fn>
-JFA_DEVICE RowValues<M> across_quad(const RowValues<M>& part, Fn fn, Site site) {
+template <class M>
+JFA_DEVICE RowValues<M> across_quad(const RowValues<M>& part, auto fn, Site site) {
   return part.map([&](float x) {
     x = fn(x, M::shuffle_xor(x, 1, site));
     return fn(x, M::shuffle_xor(x, 2, site));
@@ -153,15 +141,12 @@ JFA_DEVICE RowValues<M> row_max(Fragment<M, N>& x, Site site = Site::here()) {
 /// The calling thread's part of each row's sum: summed over a loop, then once `sum_across_lanes`.
 template <class M, int N>
 JFA_DEVICE RowValues<M> partial_row_sum(Fragment<M, N>& x, Site site = Site::here()) {
-  return x.fold_rows([](float a, float b) { return a + b; }, site);
+  return x.fold_rows(Sum(), site);
 }
-
 template <class M>
 JFA_DEVICE RowValues<M> sum_across_lanes(const RowValues<M>& part, Site site = Site::here()) {
-  return across_quad(
-      part, [](float a, float b) { return a + b; }, site);
+  return across_quad(part, Sum(), site);
 }
-
 /// Each row's sum, in every lane that holds a part of the row.
 template <class M, int N>
 JFA_DEVICE RowValues<M> row_sum(Fragment<M, N>& x, Site site = Site::here()) {
@@ -170,8 +155,13 @@ JFA_DEVICE RowValues<M> row_sum(Fragment<M, N>& x, Site site = Site::here()) {
 
 template <class M, int N>
 JFA_DEVICE void scale_rows(Fragment<M, N>& x, const RowValues<M>& by, Site site = Site::here()) {
-  x.map_rows(
-      by, [](float value, float scale) { return value * scale; }, site);
+  x.map_rows(by, Product(), site);
+}
+
+template <class M, class T, int Count>
+JFA_DEVICE void pack_pairs(std::uint32_t* to, const float* from) {
+  JFA_UNROLL
+  for (int i = 0; i < Count; ++i) to[i] = M::template pack<T>(from[2 * i], from[2 * i + 1]);
 }
 
 /// Rounds an accumulator to the operand of the next MMA: the same thread holds the same elements.
@@ -179,84 +169,67 @@ template <class M, class T, int K>
 JFA_DEVICE void convert(Operand<M, T, K>& to, Fragment<M, K>& from, Site site = Site::here()) {
   from.state.reading(site);
   to.state.writing(site);
-  JFA_UNROLL
-  for (int i = 0; i < K / 4; ++i) {
-    to.values[i] = M::template pack<T>(from.values[2 * i], from.values[2 * i + 1]);
-  }
+  pack_pairs<M, T, K / 4>(to.values, from.values);
 }
 
-/// Rounds a fragment into a 64-row tile of 16-bit elements.
-template <class View, class M, int N>
-requires(sizeof(typename View::Element) == 2) JFA_DEVICE
-    void store_fragment(const View& to, Fragment<M, N>& from, Site site = Site::here()) {
-  using T = typename View::Element;
-  static_assert(View::kRows == 64 && View::kCols == N, "the tile has the fragment's shape");
-  static_assert(N % 16 == 0, "stored 16 columns at a time");
-  from.state.reading(site);
-  const int row = warp_of_group<M>() * 16 + M::lane() % 16;
-  const int half = M::lane() / 16 * 8;
-  JFA_UNROLL
-  for (int c = 0; c < N / 16; ++c) {
-    const float(&v)[N / 2] = from.values;
-    const std::uint32_t matrices[4] = {M::template pack<T>(v[8 * c], v[8 * c + 1]),
-                                       M::template pack<T>(v[8 * c + 2], v[8 * c + 3]),
-                                       M::template pack<T>(v[8 * c + 4], v[8 * c + 5]),
-                                       M::template pack<T>(v[8 * c + 6], v[8 * c + 7])};
-    M::template stmatrix<4, false>(to.pointer(row, 16 * c + half), matrices, site);
-  }
+/// Where the calling lane points stmatrix and ldmatrix, for 16 columns of a 64 x N tile.
+template <int N, class View>
+JFA_DEVICE auto* matrix_row(const View& tile, int first_col) {
+  using M = typename View::M;
+  static_assert(View::kRows == 64 && View::kCols == N, "the tile has the registers' shape");
+  return tile.pointer(warp_row<M>() + M::lane() % 16, first_col + M::lane() / 16 * 8);
 }
 
-/// Stores a fragment into a 64-row fp32 tile.
+/// fn(part, row, col, pair) for each two neighbours of a fragment: values + i of two columns from
+/// (row, col) of a part of the tile.
 template <class View, class M, int N>
-requires(std::is_same_v<typename View::Element, float>) JFA_DEVICE
-    void store_fragment(const View& to, Fragment<M, N>& from, Site site = Site::here()) {
+JFA_DEVICE void for_each_pair(const View& tile, Fragment<M, N>& x, auto fn) {
   static_assert(View::kRows == 64 && View::kCols == N, "the tile has the fragment's shape");
-  from.state.reading(site);
-  const auto below = to.template rows<56>(8);
-  const int row = from.first_row();
-  const int col = from.first_col();
+  const auto below = tile.template rows<56>(8);
+  const int row = x.first_row();
+  const int col = x.first_col();
   JFA_UNROLL
   for (int i = 0; i < N / 2; i += 4) {
-    to.template store<2>(row, col + 2 * i, {from.values[i], from.values[i + 1]}, site);
-    below.template store<2>(row, col + 2 * i, {from.values[i + 2], from.values[i + 3]}, site);
+    fn(tile, row, col + 2 * i, x.values + i);
+    fn(below, row, col + 2 * i, x.values + i + 2);
   }
 }
 
-/// Loads a 64 x K tile of 16-bit elements into an operand.
-template <class M, class T, int K, class View>
-JFA_DEVICE void load_operand(Operand<M, T, K>& to, const View& from, Site site = Site::here()) {
-  static_assert(View::kRows == 64 && View::kCols == K, "the tile has the operand's shape");
-  to.state.writing(site);
-  const int row = warp_of_group<M>() * 16 + M::lane() % 16;
-  const int half = M::lane() / 16 * 8;
-  JFA_UNROLL
-  for (int c = 0; c < K / 16; ++c) {
-    std::uint32_t matrices[4];
-    M::template ldmatrix<4, false>(matrices, from.pointer(row, 16 * c + half), site);
+/// Stores a fragment into a 64-row tile, rounded where its elements have 16 bits.
+template <class View, class M, int N>
+JFA_DEVICE void store_fragment(const View& to, Fragment<M, N>& from, Site site = Site::here()) {
+  from.state.reading(site);
+  if constexpr (sizeof(typename View::Element) == 4) {
+    for_each_pair(to, from, [&](const auto& part, int row, int col, const float* pair) {
+      part.template store<2>(row, col, {pair[0], pair[1]}, site);
+    });
+  } else {
     JFA_UNROLL
-    for (int i = 0; i < 4; ++i) to.values[4 * c + i] = matrices[i];
+    for (int c = 0; c < N; c += 16) {
+      std::uint32_t matrices[4];
+      pack_pairs<M, typename View::Element, 4>(matrices, from.values + c / 2);
+      M::stmatrix(matrix_row<N>(to, c), matrices, site);
+    }
   }
 }
 
 /// Loads a 64 x N fp32 or 16-bit tile into a fragment.
 template <class M, int N, class View>
 JFA_DEVICE void load_fragment(Fragment<M, N>& to, const View& from, Site site = Site::here()) {
-  static_assert(View::kRows == 64 && View::kCols == N, "the tile has the fragment's shape");
   to.state.writing(site);
-  const auto below = from.template rows<56>(8);
-  const int row = to.first_row();
-  const int col = to.first_col();
-  JFA_UNROLL
-  for (int i = 0; i < N / 2; i += 4) {
-    const auto upper_pair = from.template load<2>(row, col + 2 * i, site);
-    const auto lower_pair = below.template load<2>(row, col + 2 * i, site);
-    JFA_UNROLL
-    for (int k = 0; k < 2; ++k) {
-      to.values[i + k] = M::to_float(upper_pair.values[k]);
-      to.values[i + 2 + k] = M::to_float(lower_pair.values[k]);
-    }
-  }
+  for_each_pair(from, to, [&](const auto& part, int row, int col, float* pair) {
+    const auto loaded = part.template load<2>(row, col, site);
+    pair[0] = M::to_float(loaded.values[0]);
+    pair[1] = M::to_float(loaded.values[1]);
+  });
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+/// Loads a 64 x K tile of 16-bit elements into an operand.
+template <class M, class T, int K, class View>
+JFA_DEVICE void load_operand(Operand<M, T, K>& to, const View& from, Site site = Site::here()) {
+  to.state.writing(site);
+  JFA_UNROLL
+  for (int c = 0; c < K; c += 16) M::ldmatrix(to.values + c / 4, matrix_row<K>(from, c), site);
+}
+
+}  // namespace jfa::inline JFA_BACKEND

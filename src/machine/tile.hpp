@@ -5,8 +5,7 @@
 
 #include "machine/types.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// A part of a Tile: `Rows` x `Cols` elements. A swizzled tile is stored in panels as wide as its
 /// swizzle, each `PanelRows` rows of `kPanelCols` elements; an unswizzled one is a single panel.
@@ -20,14 +19,14 @@ struct TileView {
   static constexpr int kSize = static_cast<int>(sizeof(T));
   static constexpr int kPanelCols = S == Swizzle::None ? Cols : static_cast<int>(S) / kSize;
   static constexpr int kPanels = Cols / kPanelCols;
-  static constexpr int kPitch = kPanelCols * kSize;                  // bytes from row to row
-  static constexpr int kPanelBytes = PanelRows * kPitch;             // bytes from panel to panel
-  static constexpr int kSwizzleMask = static_cast<int>(S) / 16 - 1;  // of 16-byte chunks
+  static constexpr int kPitch = kPanelCols * kSize;       // bytes from row to row
+  static constexpr int kPanelBytes = PanelRows * kPitch;  // bytes from panel to panel
   static constexpr bool kTransposed = false;
   static_assert(Cols % kPanelCols == 0, "columns must fill whole panels of the swizzle's width");
 
   T* base;
 
+  JFA_DEVICE TileView view() const { return *this; }
   /// `Count` rows from row `first`, a multiple of 8 (the swizzle repeats every 8 rows).
   template <int Count>
   JFA_DEVICE auto rows(int first) const {
@@ -35,23 +34,15 @@ struct TileView {
     return TileView<M, T, Count, Cols, S, PanelRows>{base + first * kPanelCols};
   }
 
-  /// `Count` columns from column `first`, both multiples of kPanelCols.
-  template <int Count>
-  JFA_DEVICE auto cols(int first) const {
-    static_assert(S != Swizzle::None, "only a swizzled tile can be split by columns");
-    return TileView<M, T, Rows, Count, S, PanelRows>{base + first * PanelRows};
-  }
-
   JFA_DEVICE T* panel(int index) const { return base + index * (kPanelBytes / kSize); }
-
   /// Where element (row, col) lies.
   JFA_DEVICE T* pointer(int row, int col) const {
     const int panel = S == Swizzle::None ? 0 : col / kPanelCols;
     const int byte = (col - panel * kPanelCols) * kSize;
-    const int flip = S == Swizzle::None ? 0 : ((row * kPitch >> 7) & kSwizzleMask) << 4;
-    const int down = row * kPitch;
+    constexpr int kChunks = static_cast<int>(S) / 16;
+    const int flip = S == Swizzle::None ? 0 : ((row * kPitch >> 7) & (kChunks - 1)) << 4;
     const int across = panel * kPanelBytes + (byte ^ flip);
-    return reinterpret_cast<T*>(reinterpret_cast<char*>(base) + down + across);
+    return reinterpret_cast<T*>(reinterpret_cast<char*>(base) + row * kPitch + across);
   }
 
   /// `Count` neighbours in a row, one access (at most 16 bytes, aligned to their size).
@@ -76,6 +67,7 @@ struct TileView {
 /// A view whose rows run along the depth (PTX "MN-major"): V in P V, dS in its transpose times Q.
 template <class View>
 struct TransposedView : View {
+  JFA_DEVICE TransposedView view() const { return *this; }
   static constexpr bool kTransposed = true;
   static constexpr int kMmaExtent = View::kCols;
   static constexpr int kMmaDepth = View::kRows;
@@ -87,52 +79,29 @@ struct TransposedView : View {
 template <class M, class T, int Rows, int Cols, Swizzle S = Swizzle::B128>
 struct alignas(S == Swizzle::None ? 128 : 8 * static_cast<int>(S)) Tile {
   using View = TileView<M, T, Rows, Cols, S, Rows>;
-  using Element = T;
-  static constexpr int kRows = Rows;
-  static constexpr int kCols = Cols;
   static_assert(S == Swizzle::None || Rows % 8 == 0, "a swizzled tile has a multiple of 8 rows");
 
   T elements[Rows * Cols];
 
   JFA_DEVICE View view() { return View{elements}; }
-  template <int Count>
-  JFA_DEVICE auto rows(int first) {
-    return view().template rows<Count>(first);
-  }
-  template <int Count>
-  JFA_DEVICE auto cols(int first) {
-    return view().template cols<Count>(first);
-  }
 };
 
-template <class M, class T, int Rows, int Cols, Swizzle S>
-JFA_DEVICE auto view_of(Tile<M, T, Rows, Cols, S>& tile) {
-  return tile.view();
-}
-template <class View>
-JFA_DEVICE View view_of(const View& view) {
-  return view;
-}
-
-template <class TileOrView>
-JFA_DEVICE auto transposed(TileOrView&& tile) {
-  const auto view = view_of(tile);
-  return TransposedView<std::remove_const_t<decltype(view)>>{view};
+JFA_DEVICE auto transposed(auto&& tile) {
+  return TransposedView<decltype(tile.view())>{tile.view()};
 }
 
 /// The map of a row-major `rows` x `cols` matrix from which one copy fills a panel of `View`.
 /// `row_stride` in elements; row_stride * sizeof(T) and `base` are multiples of 16 bytes.
-template <class View, class T>
-TensorMapSpec matrix_map(T* base, std::uint64_t rows, std::uint64_t cols,
+template <class View>
+TensorMapSpec matrix_map(typename View::Element* base, std::uint64_t rows, std::uint64_t cols,
                          std::uint64_t row_stride) {
   return {.base = base,
           .type = kElementType<typename View::Element>,
           .rank = 2,
           .dims = {cols, rows},
-          .strides = {row_stride * sizeof(T)},
+          .strides = {row_stride * View::kSize},
           .box = {View::kPanelCols, View::kRows},
           .swizzle = View::kSwizzle};
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

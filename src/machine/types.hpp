@@ -1,13 +1,51 @@
-// Plain values that words and both machines share: element types, barriers in memory, tensor maps.
+// What everything below shares: how functions and namespaces are spelled in a build for the GPU and
+// in one for the emulator, call sites, names, and plain values.
 #pragma once
 
-#include "machine/backend.hpp"
+#include <cstddef>
+#include <cstdint>
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+// NOTE [backend namespace]: all of src/machine and src/kernels lives in this inline namespace,
+// plain helpers included. A program that links both backings would otherwise hold two bodies of one
+// inline function.
+#ifdef __CUDACC__
+#define JFA_BACKEND gpu
+#define JFA_DEVICE __device__ __forceinline__
+#define JFA_HOST_DEVICE __host__ __device__ __forceinline__
+#define JFA_UNROLL _Pragma("unroll")
+#else
+#define JFA_BACKEND emulated
+#define JFA_DEVICE inline
+#define JFA_HOST_DEVICE inline
+#define JFA_UNROLL
+#include "machine/emulator/site.hpp"
+#endif
 
-/// 16-bit storage. Arithmetic is done in fp32; conversions are the machine's (`M::pack`,
-/// `M::to_float`).
+namespace jfa::inline JFA_BACKEND {
+
+#ifdef __CUDACC__
+/// Where in a kernel a word was called. Every word that orders or moves data takes one as its last,
+/// defaulted argument. Empty on the GPU.
+struct Site {
+  static constexpr JFA_HOST_DEVICE Site here() { return {}; }
+};
+#endif
+
+/// The name of a ring, gate, turn or role, a template argument: `Gate<M, "q ready", ...>`.
+/// NOTE [names]: nvcc takes a Name in no argument of a __global__ template and does not deduce one
+/// as `auto`. So names are given explicitly and only handed on as template arguments.
+struct Name {
+  char text[24] = {};
+
+  template <std::size_t Size>
+  consteval Name(const char (&literal)[Size]) {
+    static_assert(Size <= sizeof(text), "a name has at most 23 characters");
+    for (std::size_t i = 0; i < Size; ++i) text[i] = literal[i];
+  }
+  constexpr bool operator==(const Name&) const = default;
+};
+
+/// 16-bit storage. Conversions are the machine's (`M::pack`, `M::to_float`), arithmetic is fp32.
 struct bf16 {
   std::uint16_t bits;
 };
@@ -16,7 +54,6 @@ struct fp16 {
 };
 
 enum class ElementType { Bf16, Fp16, Fp32 };
-
 template <class T>
 inline constexpr ElementType kElementType = T::not_an_element_type;
 template <>
@@ -34,9 +71,9 @@ struct alignas(sizeof(T) * Size) Pack {
 
 enum class Scope { Block, Cluster, Gpu };
 enum class Space { Shared, Global, Both };
+enum class CopyKind { Load, LoadMulticast, Store, ReduceAdd };
 enum class CacheHint { None, EvictFirst, EvictLast };
 enum class BarrierKind { Full, Empty, Gate };
-
 /// The permutation of 16-byte chunks inside a panel as many bytes wide; `None` is plain row-major.
 enum class Swizzle : int { None = 0, B32 = 32, B64 = 64, B128 = 128 };
 
@@ -52,14 +89,12 @@ struct MmaDescriptor {
   std::uint32_t high;  // stride byte offset / 16 | swizzle mode << 30
 };
 
-/// One wgmma instruction m64 n`n` k16. `transpose_*` marks an operand stored along M or N (PTX
-/// "MN-major"). `fresh` overwrites the accumulator.
+/// One wgmma instruction m64 n`n` k16. `transpose_*`: an operand stored along M or N ("MN-major").
 struct MmaShape {
   ElementType type;
   int n;
   bool transpose_a = false;
   bool transpose_b = false;
-  bool fresh = false;
 };
 
 /// A tensor in global memory and the box that one copy moves. Dimension 0 is contiguous and given
@@ -75,5 +110,4 @@ struct TensorMapSpec {
   Swizzle swizzle;
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

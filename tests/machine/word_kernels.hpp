@@ -93,7 +93,7 @@ struct BulkSwap {
     });
     if (M::elect()) swap(p, smem);
     M::sync_warp();
-    sync_cluster<M>();  // a block's memory is read until the other has received it
+    M::sync_cluster();  // a block's memory is read until the other has received it
   }
 };
 
@@ -130,7 +130,6 @@ struct GenericRing {
     int sum = 0;
     auto r = smem.ring.reader();
     for (int step = 0; step < kSteps; ++step) {
-      if (!smem.ring.ready(r)) M::sleep_ns(20);
       sum += M::load_shared(&smem.ring.wait(r).numbers[kWidth - 1 - i]);
       smem.ring.release(r);
     }

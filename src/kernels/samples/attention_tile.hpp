@@ -78,7 +78,7 @@ struct AttentionTile {
   }
 
   static JFA_DEVICE void attend(const Params& p, Smem& smem, int group) {
-    const auto rows = smem.qk.q.template rows<kGroupRows>(group * kGroupRows);
+    const auto rows = smem.qk.q.view().template rows<kGroupRows>(group * kGroupRows);
     auto qk_key = smem.qk_ready.key();
     auto v_key = smem.v_ready.key();
     Fragment<M, C.keys> s;

@@ -133,7 +133,8 @@ struct Gemm {
       for (int step = 0; step < at.steps; ++step) {
         Stage& stage = smem.stages.wait(ahead);
         M::wgmma_fence();  // the accumulator, read by the last tile's store, before it is written
-        wgmma(acc, stage.a.template rows<kGroupRows>(group * kGroupRows), stage.b, step != 0);
+        wgmma(acc, stage.a.view().template rows<kGroupRows>(group * kGroupRows), stage.b,
+              step != 0);
         M::wgmma_commit();
         ahead.advance();
         if (step > 0) {

@@ -49,20 +49,19 @@ struct MmaProbe {
   };
 
   static Params make_params(Element* a, Element* b, float* d) {
-    return {M::make_tensor_map(
-                matrix_map<typename ATile::View>(a, ATile::kRows, ATile::kCols, ATile::kCols)),
-            M::make_tensor_map(
-                matrix_map<typename BTile::View>(b, BTile::kRows, BTile::kCols, BTile::kCols)),
-            d};
+    using AView = typename ATile::View;
+    using BView = typename BTile::View;
+    return {M::make_tensor_map(matrix_map<AView>(a, AView::kRows, AView::kCols, AView::kCols)),
+            M::make_tensor_map(matrix_map<BView>(b, BView::kRows, BView::kCols, BView::kCols)), d};
   }
 
   template <class A>
   static JFA_DEVICE void multiply(Fragment<M, C.n>& acc, A&& a, BTile& b) {
     M::wgmma_fence();  // registers of acc and a, written by threads, read by the MMA
     if constexpr (C.b_transposed) {
-      wgmma<C.fresh>(acc, a, transposed(b));
+      wgmma(acc, a, transposed(b), !C.fresh);
     } else {
-      wgmma<C.fresh>(acc, a, b);
+      wgmma(acc, a, b, !C.fresh);
     }
     M::wgmma_commit();
   }

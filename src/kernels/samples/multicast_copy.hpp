@@ -78,7 +78,7 @@ struct MulticastCopy {
     const int first = M::cluster_rank() * kHalf;
     for_each_tile(p, [&](int row, int col) {
       smem.tiles.fill(w, [&](Slot& slot, Mbarrier& full) {
-        tma_load_multicast(full, slot.template rows<kHalf>(first), p.in, {col, row + first},
+        tma_load_multicast(full, slot.view().template rows<kHalf>(first), p.in, {col, row + first},
                            kBothBlocks);
       });
     });

@@ -75,33 +75,25 @@ void count_votes(Engine&, Warp&, const Payloads& payloads) {
 }
 
 // Matrix m of an ldmatrix or stmatrix has its 8 rows at lanes 8 m to 8 m + 7; thread t holds
-// elements 2 (t % 4) and 2 (t % 4) + 1 of row t / 4, or of that column if transposed.
+// elements 2 (t % 4) and 2 (t % 4) + 1 of row t / 4.
+constexpr std::size_t kMatrices = 4;
 struct MatrixItem {
   std::byte* row;
   std::uint32_t* registers;
-  std::size_t count;
-  bool transpose;
 };
 
 template <class Fn>
 void for_each_element(const Payloads& payloads, Fn fn) {
   const auto item = [&](std::size_t l) { return static_cast<MatrixItem*>(payloads[l]); };
-  for (std::size_t m = 0; m < item(0)->count; ++m) {
+  for (std::size_t m = 0; m < kMatrices; ++m) {
     for (std::size_t t = 0; t < kLanes; ++t) {
       for (std::size_t i = 0; i < 2; ++i) {
-        std::size_t row = t / 4, column = 2 * (t % 4) + i;
-        if (item(0)->transpose) std::swap(row, column);
-        std::byte* memory = item(8 * m + row)->row + 2 * column;
+        std::byte* memory = item(8 * m + t / 4)->row + 2 * (2 * (t % 4) + i);
         auto* half = reinterpret_cast<std::byte*>(item(t)->registers + m) + 2 * i;
         fn(memory, half);
       }
     }
   }
-}
-
-void matrix_access(const void* row, std::size_t count, AccessKind kind, const CallSite& call) {
-  const auto rows = static_cast<int>(8 * count);
-  if (Engine::current().self().agent.lane < rows) access_shared(row, 16, kind, call);
 }
 
 }  // namespace
@@ -176,22 +168,18 @@ void sync_warp(const CallSite& call) {
   meet(call, nullptr, order_lanes);
 }
 
-void load_matrices(const void* row, std::span<std::uint32_t> registers, bool transpose,
-                   const CallSite& call) {
-  matrix_access(row, registers.size(), AccessKind::Read, call);
-  MatrixItem item{static_cast<std::byte*>(const_cast<void*>(row)), registers.data(),
-                  registers.size(), transpose};
+void load_matrices(const void* row, std::uint32_t* registers, const CallSite& call) {
+  access_shared(row, 16, AccessKind::Read, call);
+  MatrixItem item{static_cast<std::byte*>(const_cast<void*>(row)), registers};
   meet(call, &item, [](Engine&, Warp&, const Payloads& payloads) {
     for_each_element(payloads,
                      [](std::byte* memory, std::byte* half) { std::memcpy(half, memory, 2); });
   });
 }
 
-void store_matrices(void* row, std::span<const std::uint32_t> registers, bool transpose,
-                    const CallSite& call) {
-  matrix_access(row, registers.size(), AccessKind::Write, call);
-  MatrixItem item{static_cast<std::byte*>(row), const_cast<std::uint32_t*>(registers.data()),
-                  registers.size(), transpose};
+void store_matrices(void* row, const std::uint32_t* registers, const CallSite& call) {
+  access_shared(row, 16, AccessKind::Write, call);
+  MatrixItem item{static_cast<std::byte*>(row), const_cast<std::uint32_t*>(registers)};
   meet(call, &item, [](Engine&, Warp&, const Payloads& payloads) {
     for_each_element(payloads,
                      [](std::byte* memory, std::byte* half) { std::memcpy(memory, half, 2); });

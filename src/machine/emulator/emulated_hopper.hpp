@@ -77,8 +77,6 @@ struct EmulatedThreads {
   }
   static void leave_role(Site = Site::here()) { emulator::Engine::current().enter_role(""); }
 
-  /// Counts events of the run, not nanoseconds.
-  static std::uint64_t global_timer() { return emulator::Engine::current().events(); }
   static void sleep_ns(std::uint32_t) { emulator::Engine::current().maybe_yield(); }
   [[noreturn]] static void trap(Site site = Site::here()) {
     auto& engine = emulator::Engine::current();
@@ -114,10 +112,8 @@ struct EmulatedBarriers {
   static void named_arrive(int id, int threads, Site site = Site::here()) {
     emulator::named_barrier(id, threads, N.text, false, call_site(site, "named_arrive"));
   }
-  static void cluster_arrive(Site site = Site::here()) {
+  static void sync_cluster(Site site = Site::here()) {
     emulator::cluster_arrive(call_site(site, "cluster_arrive"));
-  }
-  static void cluster_wait(Site site = Site::here()) {
     emulator::cluster_wait(call_site(site, "cluster_wait"));
   }
 
@@ -139,15 +135,9 @@ struct EmulatedBarriers {
                                      Site site = Site::here()) {
     emulator::mbarrier_arrive_expect(barrier, bytes, call_site(site, "mbarrier_arrive_expect"));
   }
-  template <Scope S>
   static void mbarrier_arrive_remote(Mbarrier* barrier, int rank, Site site = Site::here()) {
-    emulator::mbarrier_arrive_remote(barrier, rank, scope_kind(S),
+    emulator::mbarrier_arrive_remote(barrier, rank, emulator::ScopeKind::Cluster,
                                      call_site(site, "mbarrier_arrive_remote"));
-  }
-  template <Scope S>
-  static bool mbarrier_test(Mbarrier* barrier, Phase phase, Site site = Site::here()) {
-    return emulator::mbarrier_test(barrier, phase.number, scope_kind(S),
-                                   call_site(site, "mbarrier_test"));
   }
   template <Scope S>
   static void mbarrier_wait(Mbarrier* barrier, Phase phase, Site site = Site::here()) {
@@ -162,13 +152,9 @@ struct EmulatedBarriers {
     emulator::fence_gpu(call_site(site, "fence_gpu"));
   }
 
-  template <int Count>
-  static void registers_up(Site site = Site::here()) {
-    emulator::set_registers(Count, true, call_site(site, "registers_up"));
-  }
-  template <int Count>
-  static void registers_down(Site site = Site::here()) {
-    emulator::set_registers(Count, false, call_site(site, "registers_down"));
+  template <int Count, bool Up>
+  static void set_registers(Site site = Site::here()) {
+    emulator::set_registers(Count, Up, call_site(site, "set_registers"));
   }
 };
 
@@ -193,27 +179,17 @@ struct EmulatedCopies {
     return map;
   }
 
-  template <int Rank, CacheHint Hint>
-  static void tensor_load(void* tile, const TensorMap* map, const int (&at)[Rank],
-                          Mbarrier* barrier, Site site = Site::here()) {
-    emulator::tensor_load(tile, *map, at, barrier, 0, call_site(site, "tensor_load"));
-  }
-  template <int Rank, CacheHint Hint>
-  static void tensor_load_multicast(void* tile, const TensorMap* map, const int (&at)[Rank],
-                                    Mbarrier* barrier, std::uint16_t blocks,
-                                    Site site = Site::here()) {
-    emulator::tensor_load(tile, *map, at, barrier, blocks,
-                          call_site(site, "tensor_load_multicast"));
-  }
-  template <int Rank, CacheHint Hint>
-  static void tensor_store(const TensorMap* map, const int (&at)[Rank], const void* tile,
-                           Site site = Site::here()) {
-    emulator::tensor_store(*map, at, tile, false, call_site(site, "tensor_store"));
-  }
-  template <int Rank, CacheHint Hint>
-  static void tensor_reduce_add(const TensorMap* map, const int (&at)[Rank], const void* tile,
-                                Site site = Site::here()) {
-    emulator::tensor_store(*map, at, tile, true, call_site(site, "tensor_reduce_add"));
+  template <CopyKind Kind, CacheHint Hint, int Rank>
+  static void tensor_copy(void* tile, const TensorMap& map, const int (&at)[Rank],
+                          Mbarrier* barrier, std::uint16_t blocks, Site site = Site::here()) {
+    constexpr const char* kWords[] = {"tensor_load", "tensor_load_multicast", "tensor_store",
+                                      "tensor_reduce_add"};
+    const emulator::CallSite call = call_site(site, kWords[static_cast<int>(Kind)]);
+    if constexpr (Kind == CopyKind::Load || Kind == CopyKind::LoadMulticast) {
+      emulator::tensor_load(tile, map, at, barrier, blocks, call);
+    } else {
+      emulator::tensor_store(map, at, tile, Kind == CopyKind::ReduceAdd, call);
+    }
   }
   static void bulk_load(void* tile, const void* from, std::uint32_t bytes, Mbarrier* barrier,
                         Site site = Site::here()) {
@@ -234,15 +210,10 @@ struct EmulatedCopies {
   static void bulk_commit(Site site = Site::here()) {
     emulator::bulk_commit(call_site(site, "bulk_commit"));
   }
-  template <int Pending>
+  template <int Pending, bool Read>
   static void bulk_wait(Site site = Site::here()) {
-    emulator::bulk_wait(Pending, false, call_site(site, "bulk_wait"));
+    emulator::bulk_wait(Pending, Read, call_site(site, Read ? "bulk_wait_read" : "bulk_wait"));
   }
-  template <int Pending>
-  static void bulk_wait_read(Site site = Site::here()) {
-    emulator::bulk_wait(Pending, true, call_site(site, "bulk_wait_read"));
-  }
-  static void prefetch_tensor_map(const TensorMap*) {}
 };
 
 struct EmulatedMma {
@@ -267,15 +238,15 @@ struct EmulatedMma {
     emulator::mma_wait(Pending, call_site(site, "wgmma_wait"));
   }
   template <MmaShape S, int Size>
-  static void wgmma_ss(float (&acc)[Size], MmaDescriptor a, MmaDescriptor b, bool accumulate,
-                       FragmentState& state, Site site = Site::here()) {
+  static void wgmma(float (&acc)[Size], MmaDescriptor a, MmaDescriptor b, bool accumulate,
+                    FragmentState& state, Site site = Site::here()) {
     emulator::MmaIssue issue = issue_of<S>(acc, b, accumulate);
     issue.a = {bits_of(a), S.transpose_a, emulator::kMmaRows};
     emulator::mma_issue(issue, state, nullptr, call_site(site, "wgmma"));
   }
   template <MmaShape S, int Size>
-  static void wgmma_rs(float (&acc)[Size], const std::uint32_t* a, MmaDescriptor b, bool accumulate,
-                       FragmentState& state, FragmentState& a_state, Site site = Site::here()) {
+  static void wgmma(float (&acc)[Size], const std::uint32_t* a, MmaDescriptor b, bool accumulate,
+                    FragmentState& state, FragmentState& a_state, Site site = Site::here()) {
     emulator::MmaIssue issue = issue_of<S>(acc, b, accumulate);
     issue.a_registers = a;
     emulator::mma_issue(issue, state, &a_state, call_site(site, "wgmma"));
@@ -285,13 +256,11 @@ struct EmulatedMma {
     state.settle();
   }
 
-  template <int Count, bool Transpose>
-  static void ldmatrix(std::uint32_t (&r)[Count], const void* row, Site site = Site::here()) {
-    emulator::load_matrices(row, r, Transpose, call_site(site, "ldmatrix"));
+  static void ldmatrix(std::uint32_t* r, const void* row, Site site = Site::here()) {
+    emulator::load_matrices(row, r, call_site(site, "ldmatrix"));
   }
-  template <int Count, bool Transpose>
-  static void stmatrix(void* row, const std::uint32_t (&r)[Count], Site site = Site::here()) {
-    emulator::store_matrices(row, r, Transpose, call_site(site, "stmatrix"));
+  static void stmatrix(void* row, const std::uint32_t* r, Site site = Site::here()) {
+    emulator::store_matrices(row, r, call_site(site, "stmatrix"));
   }
 
  private:
@@ -303,7 +272,7 @@ struct EmulatedMma {
     emulator::MmaIssue issue;
     issue.type = S.type == ElementType::Bf16 ? emulator::MmaType::Bf16 : emulator::MmaType::Fp16;
     issue.columns = S.n;
-    issue.accumulate = accumulate && !S.fresh;
+    issue.accumulate = accumulate;
     issue.b = {bits_of(b), S.transpose_b, S.n};
     issue.accumulators = acc;
     return issue;
@@ -393,11 +362,9 @@ struct EmulatedHopper : EmulatedThreads,
                         EmulatedCopies,
                         EmulatedMma,
                         EmulatedMemory,
-                        EmulatedMath {
-  static constexpr const char* kName = "emulated hopper";
-};
+                        EmulatedMath {};
 
-/// Launches `blocks` blocks of kernel K (see machine/hopper/launch.hpp for what K has).
+/// Launches `blocks` blocks of kernel K (see cuda/launch.hpp for what K has).
 /// Throws std::invalid_argument for a shape no GPU takes.
 template <class K>
 emulator::RunResult launch(emulator::Device& device, const emulator::RunOptions& options,

@@ -210,20 +210,6 @@ void mbarrier_arrive_remote(void* mine, int rank, ScopeKind scope, const CallSit
   if (mutation == Mutation::Twice) arrive(engine, barrier, into, site);
 }
 
-bool mbarrier_test(void* where, std::int64_t phase, ScopeKind scope, const CallSite& call) {
-  Engine& engine = Engine::current();
-  const SiteId site = engine.site(call);
-  const auto mutation = wait_site(engine, site, scope);
-  if (mutation == Mutation::Drop) return true;
-  Mbarrier& barrier = barrier_in(*engine.self().block, where, false, site);
-  if (phase >= 0 && !is_complete(engine, barrier, phase, site)) {
-    engine.poll(waiting_for(barrier, phase, site));
-    return false;
-  }
-  take(engine, barrier, phase, weakened(scope, mutation), site);
-  return true;
-}
-
 void mbarrier_wait(void* where, std::int64_t phase, ScopeKind scope, const CallSite& call) {
   Engine& engine = Engine::current();
   const SiteId site = engine.site(call);

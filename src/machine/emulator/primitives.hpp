@@ -22,10 +22,8 @@ std::uint32_t exchange(std::uint32_t bits, int from, const CallSite& call);
 std::uint32_t ballot(bool vote, const CallSite& call);
 void sync_warp(const CallSite& call);
 // Both return in every lane; rows are the lanes' own 16-byte rows, in lane order.
-void load_matrices(const void* row, std::span<std::uint32_t> registers, bool transpose,
-                   const CallSite& call);
-void store_matrices(void* row, std::span<const std::uint32_t> registers, bool transpose,
-                    const CallSite& call);
+void load_matrices(const void* row, std::uint32_t* registers, const CallSite& call);
+void store_matrices(void* row, const std::uint32_t* registers, const CallSite& call);
 
 // --- barriers of blocks and clusters ---
 void named_barrier(int id, int threads, const char* name, bool wait, const CallSite& call);
@@ -44,7 +42,6 @@ void mbarrier_fence_init(const CallSite& call);
 void mbarrier_arrive(void* barrier, const CallSite& call);
 void mbarrier_arrive_expect(void* barrier, std::uint32_t bytes, const CallSite& call);
 void mbarrier_arrive_remote(void* mine, int rank, ScopeKind scope, const CallSite& call);
-bool mbarrier_test(void* barrier, std::int64_t phase, ScopeKind scope, const CallSite& call);
 void mbarrier_wait(void* barrier, std::int64_t phase, ScopeKind scope, const CallSite& call);
 
 // --- fences ---

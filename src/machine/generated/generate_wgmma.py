@@ -18,32 +18,27 @@ HEADER = """\
 // clang-format off
 namespace jfa::inline JFA_BACKEND {
 
-#define JFA_READ_WRITE(x) "+f"(x)
-#define JFA_WRITE(x) "=f"(x)
-
 // The last arguments number the operands that follow the N / 2 accumulators.
-#define JFA_WGMMA_SS(N, TYPE, OUT, A0, A1, B0, B1, P, TA, TB)                        \\
+#define JFA_WGMMA_SS(N, TYPE, A0, A1, B0, B1, P, TA, TB)                             \\
   asm volatile("{.reg .pred p; .reg .b64 a, b; mov.b64 a, {%" #A0 ", %" #A1 "}; "    \\
                "mov.b64 b, {%" #B0 ", %" #B1 "}; setp.ne.b32 p, %" #P ", 0; "        \\
                "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " "   \\
                JFA_LIST_##N ", a, b, p, 1, 1, %" #TA ", %" #TB ";}"                  \\
-               : JFA_OUT_##N(OUT)                                                    \\
+               : JFA_OUT_##N                                                         \\
                : "r"(a.low), "r"(a.high), "r"(b.low), "r"(b.high), "r"(accumulate),  \\
                  "n"(int{S.transpose_a}), "n"(int{S.transpose_b}))
-#define JFA_WGMMA_RS(N, TYPE, OUT, A0, A1, A2, A3, B0, B1, P, TB)                    \\
+#define JFA_WGMMA_RS(N, TYPE, A0, A1, A2, A3, B0, B1, P, TB)                         \\
   asm volatile("{.reg .pred p; .reg .b64 b; mov.b64 b, {%" #B0 ", %" #B1 "}; "       \\
                "setp.ne.b32 p, %" #P ", 0; "                                         \\
                "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " "   \\
                JFA_LIST_##N ", {%" #A0 ", %" #A1 ", %" #A2 ", %" #A3 "}, b, p, "     \\
                "1, 1, %" #TB ";}"                                                    \\
-               : JFA_OUT_##N(OUT)                                                    \\
+               : JFA_OUT_##N                                                         \\
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(b.high), \\
                  "r"(accumulate), "n"(int{S.transpose_b}))
 """
 
 FOOTER = """
-#undef JFA_READ_WRITE
-#undef JFA_WRITE
 #undef JFA_WGMMA_SS
 #undef JFA_WGMMA_RS
 
@@ -57,19 +52,10 @@ def function(kind, a_type, extra, n):
     numbers = ", ".join(str(i) for i in range(d, d + extra))
     lines = [
         "template <MmaShape S>",
-        f"JFA_DEVICE void wgmma_{kind.lower()}(float (&d)[{d}], {a_type}, MmaDescriptor b, int accumulate) {{",
+        f"JFA_DEVICE void wgmma_k16(float (&d)[{d}], {a_type}, MmaDescriptor b, int accumulate) {{",
     ]
-    for index, (condition, element, out) in enumerate(
-        [
-            ("S.type == ElementType::Bf16 && S.fresh", "bf16", "JFA_WRITE"),
-            ("S.type == ElementType::Bf16", "bf16", "JFA_READ_WRITE"),
-            ("S.fresh", "f16", "JFA_WRITE"),
-            (None, "f16", "JFA_READ_WRITE"),
-        ]
-    ):
-        keyword = "  if constexpr" if index == 0 else "  else if constexpr"
-        head = f"{keyword} ({condition})" if condition else "  else"
-        lines.append(f'{head} JFA_WGMMA_{kind}({n}, "{element}", {out}, {numbers});')
+    for keyword, element in (("if constexpr (S.type == ElementType::Bf16)", "bf16"), ("else", "f16")):
+        lines.append(f'  {keyword} JFA_WGMMA_{kind}({n}, "{element}", {numbers});')
     lines.append("}")
     return lines
 
@@ -80,7 +66,7 @@ def header():
         d = n // 2
         parts.append("")
         parts.append(f'#define JFA_LIST_{n} "{{{", ".join(f"%{i}" for i in range(d))}}}"')
-        parts.append(f"#define JFA_OUT_{n}(OUT) {', '.join(f'OUT(d[{i}])' for i in range(d))}")
+        parts.append(f"#define JFA_OUT_{n} {', '.join(f'{chr(34)}+f{chr(34)}(d[{i}])' for i in range(d))}")
         parts += function("SS", "MmaDescriptor a", 7, n)
         parts += function("RS", "const std::uint32_t* a", 8, n)
         parts += [f"#undef JFA_LIST_{n}", f"#undef JFA_OUT_{n}"]

@@ -194,15 +194,6 @@ extern "C" __global__ void gate_of_cluster_raw() {
       : "memory");
 }
 
-extern "C" __global__ void ready_word(int* out) {
-  __shared__ Ring<H, "ring", int, 1, By<EachThread<64>>, FreedBy<EachThread<64>>> ring;
-  out[0] = ring.ready(ring.reader());
-}
-extern "C" __global__ void ready_raw(int* out) {
-  __shared__ Ring<H, "ring", int, 1, By<EachThread<64>>, FreedBy<EachThread<64>>> ring;
-  out[0] = ptx::mbarrier_try_wait_parity(raw(ring.full[0]), 0u);
-}
-
 using Ids = BarrierIds<"first", "second", "all">;
 
 extern "C" __global__ void turn_word() {
@@ -220,7 +211,7 @@ extern "C" __global__ void meeting_raw() {
   asm volatile("barrier.cta.sync.aligned 3, 96;" ::: "memory");
 }
 
-extern "C" __global__ void cluster_word() { sync_cluster<H>(); }
+extern "C" __global__ void cluster_word() { H::sync_cluster(); }
 extern "C" __global__ void cluster_raw() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -418,7 +409,7 @@ extern "C" __global__ void __launch_bounds__(128) wgmma_registers_raw(float* out
   float d[32];
   const uint32_t at = __shfl_sync(0xffffffff, window(&b), 0);
   raw_wgmma_fence();
-  wgmma_rs<MmaShape{ElementType::Bf16, 64, false, true, false}>(
+  wgmma_k16<MmaShape{ElementType::Bf16, 64, false, true}>(
       d, left, MmaDescriptor{at / 16 | 2048 / 16 << 16, 0x40000040}, 0);
   raw_wgmma_commit();
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
@@ -596,7 +587,6 @@ extern "C" __global__ void fences_raw() {
 extern "C" __global__ void math_word(float* x) {
   x[0] = H::exp2(x[0]) + H::log2(x[1]) + H::tanh(x[2]) + H::reciprocal(x[3]);
   x[1] = H::fma(x[0], x[1], H::max(x[2], x[3]));
-  x[2] = static_cast<float>(H::global_timer());
 }
 extern "C" __global__ void math_raw(float* x) {
   float exp2;
@@ -607,5 +597,4 @@ extern "C" __global__ void math_raw(float* x) {
   asm("tanh.approx.f32 %0, %1;" : "=f"(tanh) : "f"(x[2]));
   x[0] = exp2 + log2 + tanh + __frcp_rn(x[3]);
   x[1] = fmaf(x[0], x[1], fmaxf(x[2], x[3]));
-  x[2] = static_cast<float>(ptx::get_sreg_globaltimer());
 }

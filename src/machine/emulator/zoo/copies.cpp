@@ -201,7 +201,7 @@ struct MisalignedTile : Caged {
       M::mbarrier_arrive_expect(&smem.loaded.barrier, kTileBytes);
       auto* to = reinterpret_cast<std::byte*>(&smem.tile) + (Bug ? 16 : 0);
       const int at[] = {0, 0};
-      M::tensor_load<2, CacheHint::None>(to, &p.in, at, &smem.loaded.barrier);
+      M::tensor_copy<CopyKind::Load, CacheHint::None>(to, p.in, at, &smem.loaded.barrier, 0);
     }
     auto key = smem.loaded.key();
     smem.loaded.pass(key);
@@ -253,7 +253,7 @@ struct LeavesWhileSending : Caged {
     }
     auto key = smem.sent.key();
     smem.sent.pass(key);
-    if constexpr (!Bug) sync_cluster<M>();
+    if constexpr (!Bug) M::sync_cluster();
   }
 };
 
@@ -279,7 +279,7 @@ struct WrongClusterScope : Caged {
         receive(smem, phase);
       }
     }
-    sync_cluster<M>();
+    M::sync_cluster();
   }
   static void send(Smem& smem, M::Phase phase) {
     M::mbarrier_wait<Scope::Cluster>(&smem.empty, phase.previous());
@@ -294,7 +294,9 @@ struct WrongClusterScope : Caged {
     M::load_shared(&smem.to[M::lane()]);
     M::sync_warp();
     if (M::lane() == 0) {
-      M::mbarrier_arrive_remote<Bug ? Scope::Block : Scope::Cluster>(&smem.empty, 0);
+      emulator::mbarrier_arrive_remote(&smem.empty, 0,
+                                       scope_kind(Bug ? Scope::Block : Scope::Cluster),
+                                       call_site(Site::here(), "mbarrier_arrive_remote"));
     }
   }
 };

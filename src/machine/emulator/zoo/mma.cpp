@@ -34,7 +34,7 @@ struct MmaCaged : Caged {
   }
   static void multiply(Acc& acc, Smem& smem) {
     M::wgmma_fence();
-    wgmma_fresh(acc, smem.pair.a, smem.pair.b);
+    wgmma(acc, smem.pair.a, smem.pair.b, false);
     M::wgmma_commit();
   }
 };
@@ -143,13 +143,10 @@ struct OperandChanged : MmaCaged {
     Operand<M, bf16, kTileCols> a;
     load_operand(a, smem.pair.a.view());
     M::wgmma_fence();
-    wgmma_fresh_from(acc, a, smem);
+    wgmma(acc, a, smem.pair.b, false);
     M::wgmma_commit();
     if constexpr (Bug) load_operand(a, smem.pair.b.view());
     wgmma_wait<0>(acc, a);
-  }
-  static void wgmma_fresh_from(Acc& acc, Operand<M, bf16, kTileCols>& a, Smem& smem) {
-    wgmma<true>(acc, a, smem.pair.b, false);
   }
 };
 
@@ -159,7 +156,7 @@ struct NotCommitted : MmaCaged {
     load(p, smem);
     Acc acc;
     M::wgmma_fence();
-    wgmma_fresh(acc, smem.pair.a, smem.pair.b);
+    wgmma(acc, smem.pair.a, smem.pair.b, false);
     if constexpr (!Bug) M::wgmma_commit();
     wgmma_wait<0>(acc);
     scale_rows(acc, {{2, 2}});

@@ -40,9 +40,9 @@ struct RegisterBudget : Caged {
   };
   static void run(const Params&, Smem&) {
     if (M::warp_index() < 4) {
-      if constexpr (!Bug) M::registers_down<24>();
+      if constexpr (!Bug) M::set_registers<24, false>();
     } else {
-      M::registers_up<240>();
+      M::set_registers<240, true>();
     }
   }
 };
