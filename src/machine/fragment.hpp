@@ -91,6 +91,21 @@ struct Fragment {
     for (int i = 0; i < N / 2; ++i) values[i] = fn(values[i], rows.values[i / 2 % 2]);
   }
 
+  /// value = fn(value, its column's value) for each value; `cols` is a 1 x N fp32 tile.
+  template <class View, class Fn>
+  JFA_DEVICE void map_cols(const View& cols, Fn fn, Site site = Site::here()) {
+    static_assert(View::kRows == 1 && View::kCols == N, "one value a column");
+    state.reading(site);
+    state.writing(site);
+    const int col = first_col();
+    JFA_UNROLL
+    for (int i = 0; i < N / 2; i += 4) {
+      const auto pair = cols.template load<2>(0, col + 2 * i, site);
+      JFA_UNROLL
+      for (int k = 0; k < 4; ++k) values[i + k] = fn(values[i + k], pair.values[k % 2]);
+    }
+  }
+
   /// fn over each of the two rows' values, the calling thread's part of them only; N / 4 a row.
   template <class Fn>
   JFA_DEVICE RowValues<M> fold_rows(Fn fn, Site site = Site::here()) {

@@ -20,7 +20,8 @@
 namespace jfa {
 inline namespace JFA_BACKEND {
 
-template <class M>
+/// `Shape` says how sequences are cut into items and what one costs.
+template <class M, class Shape = ItemShape>
 struct Planner {
   static constexpr int kThreads = 256;
   static constexpr int kClusterSize = 1;
@@ -31,7 +32,7 @@ struct Planner {
     DeviceRows q;  // its offsets have no data with broadcast_q
     DeviceRows kv;
     int batch;
-    ItemShape shape;
+    Shape shape;
     PlannedSequence* plan;  // [batch + 1]
   };
   struct Smem {
@@ -47,7 +48,7 @@ struct Planner {
     const int out_begin = broadcast ? b * p.q.rows : q.begin;
     return {
         q.begin, q.length, kv.begin, kv.length, out_begin, 0, p.shape.items(q.length, kv.length),
-        0};
+        b};
   }
 
   static JFA_DEVICE int bucket(const Params& p, const PlannedSequence& s) {

@@ -16,7 +16,7 @@ struct alignas(32) PlannedSequence {
   int out_begin;   ///< row of out and lse
   int first_item;  ///< items of the sequences before, for one head
   int items;       ///< its own, for one head
-  int unused;
+  int index;       ///< the sequence's place in the batch
 };
 
 /// How a kernel cuts a sequence's queries into tiles, and tiles into items of work. An item is a
@@ -41,6 +41,20 @@ struct ItemShape {
   constexpr int cost(int q_length, int kv_length) const noexcept {
     const int blocks = std::max(1, kv_length / block_keys + (kv_length % block_keys != 0 ? 1 : 0));
     return blocks * std::min(tiles(q_length), tiles_of_item(kv_length));
+  }
+};
+
+/// How a kernel cuts a sequence's keys into blocks, each an item that visits tiles of queries.
+struct KeyShape {
+  int block_keys;  ///< keys a block
+  int tile_rows;   ///< queries a tile
+
+  constexpr int items(int /*q_length*/, int kv_length) const noexcept {
+    return kv_length / block_keys + (kv_length % block_keys != 0 ? 1 : 0);
+  }
+  /// Work of one item, in tiles of queries.
+  constexpr int cost(int q_length, int /*kv_length*/) const noexcept {
+    return q_length / tile_rows + 1;
   }
 };
 

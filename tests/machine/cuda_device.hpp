@@ -34,6 +34,11 @@ class CudaDevice {
   }
 
   template <class T>
+  T* scratch(std::size_t count) {
+    return poisoned<T>(count);
+  }
+
+  template <class T>
   T* zeroed(std::size_t count) {
     return allocate<T>(count, 0);
   }

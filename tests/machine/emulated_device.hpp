@@ -25,6 +25,12 @@ class EmulatedDevice {
     return buffers_.output<T>("output", count);
   }
 
+  /// Holds nothing; written and read by kernels.
+  template <class T>
+  T* scratch(std::size_t count) {
+    return buffers_.scratch<T>("scratch", count);
+  }
+
   template <class T>
   T* zeroed(std::size_t count) {
     return buffers_.zeros<T>("zeros", count);

@@ -3,6 +3,7 @@
 // A policy has
 //   Params                        plain values, from Params::of(window)
 //   keys(params, queries, extent) the keys that some of the queries may see
+//   queries(params, keys, extent) the queries that may see some of the keys
 //   Mask(params, queries)         for 64 rows of a tile: `queries` says where they stand
 //   touches(first_key, keys)      whether it hides some of these keys from some of the rows
 //   sees(row, key)                for a row 0 .. 63
@@ -37,6 +38,9 @@ struct NoMask {
   static JFA_DEVICE Range keys(const Params&, Range, Extent extent) {
     return {0, extent.kv_length};
   }
+  static JFA_DEVICE Range queries(const Params&, Range, Extent extent) {
+    return {0, extent.q_length};
+  }
   JFA_DEVICE NoMask(const Params&, const TileRows& rows) : kv_length(rows.kv_length) {}
   JFA_DEVICE bool touches(int first_key, int keys) const { return first_key + keys > kv_length; }
   JFA_DEVICE bool sees(int /*row*/, int key) const { return key < kv_length; }
@@ -66,6 +70,9 @@ struct WindowMask {
 
   static JFA_DEVICE Range keys(const Params& p, Range queries, Extent extent) {
     return visible_keys(queries, extent, {p.left, p.right});
+  }
+  static JFA_DEVICE Range queries(const Params& p, Range keys, Extent extent) {
+    return visible_queries(keys, extent, {p.left, p.right});
   }
   JFA_DEVICE WindowMask(const Params& p, const TileRows& rows)
       : position(rows.first + rows.kv_length - rows.q_length),

@@ -4,6 +4,8 @@
 //   Params                    plain values, from Params::of(softmax_scale, softcap)
 //   prepare(s)                s becomes a multiple of the scores in units of log2 ...
 //   scale()                   ... by this positive factor
+//   slope()                   a score's derivative by q k^T is this ...
+//   bend(x)                   ... times this, for a score x in units of log2; 1 unless kBends
 #pragma once
 
 #include "kernels/forward/softmax.hpp"
@@ -35,6 +37,9 @@ struct ScaledScores {
     }
   }
   JFA_DEVICE float scale() const { return p.scale_log2; }
+  static constexpr bool kBends = false;
+  JFA_DEVICE float slope() const { return (p.negative ? -kLn2 : kLn2) * p.scale_log2; }
+  JFA_DEVICE float bend(float) const { return 1; }
 };
 
 /// softcap * tanh(softmax_scale * q k^T / softcap), as 1 - 2 / (1 + exp(2 x)): tanh.approx is off
@@ -44,10 +49,11 @@ struct CappedScores {
   struct Params {
     float inner;  // 2 log2(e) scale / softcap
     float outer;  // softcap log2(e)
+    float inverse_outer;
 
     static Params of(double scale, double softcap) {
       return {static_cast<float>(2 * scale / softcap) * kLog2E,
-              static_cast<float>(softcap) * kLog2E};
+              static_cast<float>(softcap) * kLog2E, kLn2 / static_cast<float>(softcap)};
     }
   };
 
@@ -58,6 +64,12 @@ struct CappedScores {
     s.apply([this](int, int, float& v) { v = 1 - 2 * M::reciprocal(1 + M::exp2(v * p.inner)); });
   }
   JFA_DEVICE float scale() const { return p.outer; }
+  static constexpr bool kBends = true;
+  JFA_DEVICE float slope() const { return p.inner * p.outer * (kLn2 * kLn2 / 2); }
+  JFA_DEVICE float bend(float x) const {
+    const float capped = x * p.inverse_outer;
+    return 1 - capped * capped;
+  }
 };
 
 }  // namespace JFA_BACKEND

@@ -25,6 +25,11 @@ class Buffers {
   T* zeros(std::string name, std::size_t count) {
     return make<T>(std::move(name), count, std::byte{0}, BufferUse::InOut);
   }
+  // Holds nothing (NaN); kernels write and read it.
+  template <class T>
+  T* scratch(std::string name, std::size_t count) {
+    return make<T>(std::move(name), count, std::byte{0xff}, BufferUse::Scratch);
+  }
   // Holds nothing (NaN); each byte is written once.
   template <class T>
   T* output(std::string name, std::size_t count) {

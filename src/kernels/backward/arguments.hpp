@@ -1,0 +1,65 @@
+// What the host says of one call of the backward pass, shared by its kernels.
+#pragma once
+
+#include "kernels/backward/gradient.hpp"
+#include "kernels/forward/scores.hpp"
+#include "kernels/ragged.hpp"
+#include "plan/device_indices.hpp"
+#include "plan/schedule.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+/// A `[rows, heads, head_dim]` tensor; strides in elements, of a row and of a head.
+template <class T>
+struct Matrix {
+  T* data;
+  std::int64_t row_stride;
+  std::int64_t head_stride;
+
+  JFA_DEVICE T* at(std::int64_t row, std::int64_t head) const {
+    return data + row * row_stride + head * head_stride;
+  }
+};
+
+/// A fp32 `[heads, rows]` tensor.
+struct RowVectors {
+  float* data;  // null: absent
+  std::int64_t head_stride;
+};
+
+template <class T>
+struct BackwardArguments {
+  Matrix<T> q, k, v, out, dout;
+  Matrix<T> dq, dk, dv;
+  RowVectors lse;
+  RowVectors dlse;
+  int heads_q;
+  int heads_kv;
+  int head_dim;
+  Window window;
+  double softmax_scale;
+  double softcap;
+  const PlannedSequence* plan;  // made with the kernel's item_shape
+  DeviceRows q_rows;            // its offsets have no data with broadcast_q
+  DeviceRows kv_rows;
+  int batch;
+  int* ticket;        // holds 0
+  float* statistics;  // [heads_q, statistics_tiles(rows of out, batch), 2, kStatisticsRows]
+  float* dq_sum;      // [rows of q, heads_q, head_dim]
+
+  bool broadcast() const { return q_rows.offsets.data == nullptr; }
+  std::int64_t out_rows() const {
+    return broadcast() ? static_cast<std::int64_t>(batch) * q_rows.rows : q_rows.rows;
+  }
+  std::int64_t head_tiles() const { return statistics_tiles(out_rows(), batch); }
+
+  template <class Machine, class View>
+  typename Machine::TensorMap map(const Matrix<T>& of, int heads) const {
+    return Machine::make_tensor_map(
+        ragged_map<View>(of.data, head_dim, heads, of.row_stride, of.head_stride));
+  }
+};
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

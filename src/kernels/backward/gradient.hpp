@@ -1,0 +1,71 @@
+// Math of the backward kernels on transposed scores: rows of a fragment are keys, columns queries.
+#pragma once
+
+#include "kernels/forward/mask.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+/// NOTE [row statistics]: what the gradient needs of each row of out, made by PrepareBackward: its
+/// lse in units of log2, and slope * (rowsum(dout * out) - dlse). They lie in tiles of
+/// kStatisticsRows rows of one head of one sequence, [head][tile][lse, delta][row]; sequence b
+/// begins at tile (first row + kStatisticsRows * b) / kStatisticsRows. A row that sees nothing, and
+/// one behind its sequence's end, has an lse of +inf, so that its P is 0 whatever its scores.
+inline constexpr int kStatisticsRows = 64;
+
+/// The first tile of a sequence whose rows of out begin at `row`.
+JFA_DEVICE std::int64_t first_statistics_tile(int row, int sequence) {
+  return row / kStatisticsRows + sequence;
+}
+/// Tiles of one head: room for every way to share `rows` rows out to `batch` sequences.
+inline std::int64_t statistics_tiles(std::int64_t rows, std::int64_t batch) {
+  return rows / kStatisticsRows + batch + 1;
+}
+
+/// Hides from S^T, whose rows are keys from `first_key` on, what the mask hides.
+template <class Mask, class M, int N>
+JFA_DEVICE void hide_transposed(Fragment<M, N>& s, const Mask& mask, int first_key) {
+  if (mask.touches(first_key, Fragment<M, N>::kRows)) {
+    s.apply([&](int row, int col, float& v) {
+      v = mask.sees(col, first_key + row) ? v : -__builtin_inff();
+    });
+  }
+}
+
+/// Element `i` of an operand, in the order of a fragment's values.
+template <class M, class T, int K>
+JFA_DEVICE float element(const Operand<M, T, K>& of, int i) {
+  return M::to_float(T{static_cast<std::uint16_t>(of.values[i / 2] >> (i % 2 * 16))});
+}
+
+/// S^T, prepared and masked, becomes P^T.
+template <class Scores, class M, int N, class View>
+JFA_DEVICE void weigh(Fragment<M, N>& s, const Scores& scores, const View& lse) {
+  const float scale = scores.scale();
+  s.map_cols(lse, [scale](float x, float l) { return M::exp2(M::fma(x, scale, -l)); });
+}
+
+/// dP^T becomes dS^T = P^T bend (slope dP^T - slope delta). P^T is taken as rounded for the MMA, and
+/// scores that bend are taken from it, which saves registers.
+template <class Scores, class M, class T, int N, class View>
+JFA_DEVICE void differentiate(Fragment<M, N>& dp, const Operand<M, T, N>& p, const Scores& scores,
+                              const View& lse, const View& delta) {
+  const float slope = scores.slope();
+  dp.map_cols(delta, [slope](float x, float d) { return M::fma(x, slope, -d); });
+  JFA_UNROLL
+  for (int i = 0; i < N / 2; i += 4) {
+    Pack<float, 2> shift = {};
+    if constexpr (Scores::kBends) shift = lse.template load<2>(0, dp.first_col() + 2 * i);
+    JFA_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      float weight = element(p, i + k);
+      if constexpr (Scores::kBends) {
+        weight *= weight == 0 ? 0 : scores.bend(M::log2(weight) + shift.values[k % 2]);
+      }
+      dp.values[i + k] *= weight;
+    }
+  }
+}
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

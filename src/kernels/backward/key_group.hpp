@@ -1,0 +1,184 @@
+// What a warpgroup of the role `keys` does: dK and dV of 64 keys over tiles of queries.
+//
+// One step of a block of keys; no MMA is in flight before or after it:
+//
+// | tensor cores                                         | meanwhile                       |
+// | ---------------------------------------------------- | ------------------------------- |
+// | S^T = K Q^T of this tile, dK += dS^T Q of the last   |                                 |
+// | dK                                                   | S^T is there: P^T               |
+// | dP^T = V dO^T, dV += P^T dO                          |                                 |
+// | dV                                                   | dP^T is there: dS^T, also to SMEM |
+#pragma once
+
+#include "kernels/backward/gradient.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+/// `K` is the kernel, BackwardByKeys<...>.
+template <class K>
+struct KeyGroup {
+  using M = typename K::M;
+  using Mask = typename K::Mask;
+  using Scores = typename K::Scores;
+  using Smem = typename K::Smem;
+  using Work = typename K::Work;
+  using Tiles = Operand<M, typename K::T, K::kQueries>;
+
+  const typename K::Params& p;
+  Smem& smem;
+  const int group;
+  const bool lead;
+
+  JFA_DEVICE KeyGroup(const typename K::Params& params, Smem& memory, int of_group)
+      : p(params), smem(memory), group(of_group), lead(M::warp_index() % 4 == 0 && M::elect()) {}
+
+  Fragment<M, K::kQueries> s;  // S^T, P^T, dP^T, dS^T
+  Fragment<M, K::C.head_dim> dk;
+  Fragment<M, K::C.head_dim> dv;
+  Tiles probabilities;
+
+  typename decltype(Smem::work)::Cursor work = {};
+  typename decltype(Smem::kv_ring)::Cursor kv = {};
+  typename decltype(Smem::tile_ring)::Cursor at = {};    // the tile in hand
+  typename decltype(Smem::tile_ring)::Cursor done = {};  // the one before, whose dK comes last
+  typename decltype(Smem::ds_ring)::Cursor ds = {};
+  typename decltype(Smem::ds_ring)::Cursor ds_done = {};
+  const Work* now = nullptr;
+  int tile = 0;
+
+  JFA_DEVICE int field(const int Work::*of) const { return M::uniform(M::load_shared(&(now->*of))); }
+  JFA_DEVICE auto keys() { return smem.kv[kv.slot].k.template rows<K::kGroupKeys>(64 * group); }
+  JFA_DEVICE auto values() { return smem.kv[kv.slot].v.template rows<K::kGroupKeys>(64 * group); }
+
+  JFA_DEVICE auto slopes() { return smem.ds.template rows<K::kGroupKeys>(64 * group); }  // dS^T
+
+  JFA_DEVICE void run() {
+    for (;;) {
+      now = &smem.work.wait(work);
+      const int tiles = field(&Work::tiles);
+      if (tiles < 0) break;
+      smem.kv_ring.wait(kv);
+      if (tiles > 0) {
+        visit(tiles);
+      } else {
+        dk.fill(0);
+        dv.fill(0);
+      }
+      write(dv, p.dv);
+      write(dk, p.dk);
+      if (lead) wait_read<M>();
+      smem.kv_ring.release(kv);
+      smem.work.release(work);
+    }
+  }
+
+  /// Every tile of queries of the block in hand, `tiles` of each head.
+  JFA_DEVICE void visit(int tiles) {
+    const int first = field(&Work::first_tile);
+    tile = first;
+    issue_scores();
+    wgmma_wait<0>(s);
+    make_probabilities();
+    make_slopes(false);
+    const int steps = tiles * p.group;
+    for (int step = 1; step < steps; ++step) {
+      if (++tile == first + tiles) tile = first;
+      at.advance();
+      issue_scores();
+      add_keys(step > 1);
+      wgmma_wait<1>(s);
+      make_probabilities();
+      wgmma_wait<0, M>();  // dK of the tile before
+      free_tile();
+      make_slopes(true);
+    }
+    add_keys(steps > 1);
+    at.advance();
+    wgmma_wait<0>(dk, dv);
+    free_tile();
+  }
+
+  JFA_DEVICE void free_tile() {
+    smem.tile_ring.release(done);
+    smem.ds_ring.release(ds_done);
+  }
+
+  JFA_DEVICE void issue_scores() {
+    auto& queries = smem.q[at.slot];
+    smem.tile_ring.wait(at);
+    M::wgmma_fence();  // S, read by threads, before it is written
+    wgmma(s, keys(), queries, false);
+    M::wgmma_commit();
+  }
+
+  /// Issues dK += dS^T Q of the tile before.
+  JFA_DEVICE void add_keys(bool accumulate) {
+    meet();  // all of the warpgroup's dS is stored
+    M::wgmma_fence();
+    wgmma(dk, slopes(), transposed(smem.q[done.slot]), accumulate);
+    M::wgmma_commit();
+  }
+
+  /// dV += P^T dO, and dS^T.
+  JFA_DEVICE void make_slopes(bool accumulate) {
+    auto& gradients = smem.dout[at.slot];
+    M::wgmma_fence();  // S, read by threads, and P, before the MMA uses them
+    wgmma(s, values(), gradients, false);
+    M::wgmma_commit();
+    wgmma(dv, probabilities, transposed(gradients), accumulate);
+    M::wgmma_commit();
+    wgmma_wait<1>(s);
+    differentiate(s, probabilities, Scores{p.scores}, smem.lse[at.slot].view(),
+                  smem.delta[at.slot].view());
+    smem.ds_ring.fill(ds, [&](auto&) {
+      store_fragment(slopes(), s);
+      M::template fence_proxy_async<Space::Shared>();  // dS, written by threads, read by MMAs
+    });
+    wgmma_wait<0>(probabilities);
+  }
+
+  /// S^T becomes P^T.
+  JFA_DEVICE void make_probabilities() {
+    const Scores scores{p.scores};
+    scores.prepare(s);
+    const int first_key = field(&Work::first_key) + 64 * group;
+    hide_transposed(s, mask(), first_key);
+    weigh(s, scores, smem.lse[at.slot].view());
+    convert(probabilities, s);
+  }
+
+  JFA_DEVICE Mask mask() const {
+    return {p.mask, TileRows{.first = tile * K::kQueries,
+                             .pack_log2 = 0,
+                             .q_length = field(&Work::q_length),
+                             .kv_length = field(&Work::kv_length)}};
+  }
+
+  /// Writes dV or dK out through this group's half of V, whose MMAs are over.
+  JFA_DEVICE void write(Fragment<M, K::C.head_dim>& from, const typename M::TensorMap& to) {
+    if (lead) wait_read<M>();
+    meet();  // the other warps' MMAs have read V, and the copy before its tile
+    store_fragment(values(), from);
+    M::template fence_proxy_async<Space::Shared>();  // written by threads, read by a copy
+    meet();
+    if (lead) {
+      const RaggedRows rows{M::load_shared(&now->kv_begin), M::load_shared(&now->kv_length)};
+      const int first_key = M::load_shared(&now->first_key) + 64 * group;
+      const int head = M::load_shared(&now->kv_head);
+      tma_store(to, {0, head, rows.at(first_key), rows.end(), kRaggedRows}, values());
+      M::bulk_commit();
+    }
+  }
+
+  JFA_DEVICE void meet(Site site = Site::here()) const {
+    if (group == 0) {
+      Meeting<M, "first half", typename K::Ids, 128>::sync(site);
+    } else {
+      Meeting<M, "second half", typename K::Ids, 128>::sync(site);
+    }
+  }
+};
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

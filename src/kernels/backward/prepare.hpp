@@ -1,0 +1,170 @@
+// The passes over rows before and after BackwardByKeys.
+#pragma once
+
+#include "kernels/backward/by_keys.hpp"
+#include "kernels/backward/row_places.hpp"
+#include "kernels/forward/gaps.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+/// What both passes know. `K` is the kernel between them.
+template <class K>
+struct RowPass {
+  using T = typename K::T;
+  Matrix<T> out, dout, dq;
+  RowVectors lse, dlse;
+  OutputRows<T> dk, dv;
+  RowPlaces<typename K::M> places;
+  int heads;
+  int head_dim;
+  float* statistics;
+  std::int64_t head_tiles;
+  float* dq_sum;
+  typename K::Mask::Params mask;
+  typename K::Scores::Params scores;
+
+  static RowPass of(const BackwardArguments<T>& a) {
+    const auto rows_of = [&](const Matrix<T>& x) {
+      return OutputRows<T>{x.data, nullptr, x.row_stride, x.head_stride, 0, a.heads_kv, a.head_dim};
+    };
+    return {a.out,        a.dout,
+            a.dq,         a.lse,
+            a.dlse,       rows_of(a.dk),
+            rows_of(a.dv), {a.q_rows, a.kv_rows, a.batch},
+            a.heads_q,    a.head_dim,
+            a.statistics, a.head_tiles(),
+            a.dq_sum,     K::Mask::Params::of(a.window),
+            K::Scores::Params::of(a.softmax_scale, a.softcap)};
+  }
+  JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
+    return dq_sum + (row * heads + head) * head_dim + column;
+  }
+};
+
+/// Before: statistics of rows; zeros in dq_sum where it is used, in dq where no block of keys
+/// writes it, and in the rows of dk and dv that belong to no sequence.
+template <class K>
+struct PrepareBackward {
+  using M = typename K::M;
+  using T = typename K::T;
+  using Params = RowPass<K>;
+  using Places = RowPlaces<M>;
+  using Place = typename Places::Place;
+  using Smem = typename Places::Smem;
+  static constexpr int kThreads = 256;
+  static constexpr int kClusterSize = 1;
+  static constexpr int kLanes = K::C.head_dim / 8;  // of a row and head, 8 elements each
+  static_assert(32 % kLanes == 0, "rows do not cross warps");
+
+  static JFA_DEVICE float dot(const Pack<T, 8>& a, const Pack<T, 8>& b) {
+    float sum = 0;
+    JFA_UNROLL
+    for (int i = 0; i < 8; ++i) sum += M::to_float(a.values[i]) * M::to_float(b.values[i]);
+    return sum;
+  }
+
+  /// Whether BackwardByKeys writes the row's dQ, as the only block of its sequence.
+  static JFA_DEVICE bool written(const Params& p, const Place& place) {
+    if (place.kv_length == 0) return false;
+    const Range tiles =
+        K::tiles(p.mask, 0, place.kv_length, {place.q_length, place.kv_length});
+    const int tile = place.row / K::kQueries;
+    return tile >= tiles.begin && tile < tiles.end;
+  }
+
+  static JFA_DEVICE void clear(const Params& p, std::int64_t row, int head, int column,
+                               const Place& place) {
+    if (place.kv_length >= 0 && !K::one_block(place.kv_length)) {
+      auto* to = reinterpret_cast<Pack<float, 4>*>(p.sum_at(row, head, column));
+      M::store_global(to, {});
+      M::store_global(to + 1, {});
+    } else if (place.kv_length < 0 || !written(p, place)) {
+      M::store_global(reinterpret_cast<Pack<T, 8>*>(p.dq.at(row, head) + column), {});
+    }
+  }
+
+  /// The row's statistics; a sequence's last row also fills its tile up.
+  static JFA_DEVICE void note(const Params& p, std::int64_t row, int head, int lane, float delta,
+                              const Place& place) {
+    float* tile = p.statistics + ((head * p.head_tiles + place.statistics +
+                                   place.row / kStatisticsRows) *
+                                  2 * kStatisticsRows);
+    const int at = place.row % kStatisticsRows;
+    if (lane == 0) {
+      const float lse = M::load_global(p.lse.data + head * p.lse.head_stride + row);
+      if (p.dlse.data != nullptr) {
+        delta -= M::load_global(p.dlse.data + head * p.dlse.head_stride + row);
+      }
+      const float slope = typename K::Scores{p.scores}.slope();
+      M::store_global(tile + at, lse == -__builtin_inff() ? __builtin_inff() : lse * kLog2E);
+      M::store_global(tile + kStatisticsRows + at, slope * delta);
+    }
+    if (place.row != place.q_length - 1) return;
+    for (int i = at + 1 + lane; i < kStatisticsRows; i += kLanes) {
+      M::store_global(tile + i, __builtin_inff());
+      M::store_global(tile + kStatisticsRows + i, 0.0F);
+    }
+  }
+
+  static JFA_DEVICE void row(const Params& p, bool there, std::int64_t row, int head, int lane,
+                             const Place& place) {
+    const int column = 8 * lane;
+    const bool inside = there && column < p.head_dim;
+    float delta = 0;
+    if (inside && place.kv_length >= 0) {
+      delta = dot(M::load_global(reinterpret_cast<Pack<T, 8>*>(p.out.at(row, head) + column)),
+                  M::load_global(reinterpret_cast<Pack<T, 8>*>(p.dout.at(row, head) + column)));
+    }
+    JFA_UNROLL
+    for (int step = kLanes / 2; step > 0; step /= 2) delta += M::shuffle_xor(delta, step);
+    if (there && place.kv_length >= 0) note(p, row, head, lane, delta, place);
+    if (inside) clear(p, row, head, column, place);
+  }
+
+  static JFA_DEVICE void run(const Params& p, Smem& smem) {
+    p.places.template for_each<kThreads, kLanes>(
+        smem, p.heads,
+        [&](bool there, std::int64_t at, int head, int lane, const Place& place) {
+          row(p, there, at, head, lane, place);
+        });
+    FillGaps<M, T>{p.dk, M::thread_index(), kThreads}.run(p.places.kv, p.places.batch);
+    FillGaps<M, T>{p.dv, M::thread_index(), kThreads}.run(p.places.kv, p.places.batch);
+  }
+};
+
+/// After: dq from dq_sum.
+template <class K>
+struct FinishBackward {
+  using M = typename K::M;
+  using T = typename K::T;
+  using Params = RowPass<K>;
+  using Places = RowPlaces<M>;
+  using Place = typename Places::Place;
+  using Smem = typename Places::Smem;
+  static constexpr int kThreads = 256;
+  static constexpr int kClusterSize = 1;
+  static constexpr int kLanes = K::C.head_dim / 8;
+
+  static JFA_DEVICE void run(const Params& p, Smem& smem) {
+    p.places.template for_each<kThreads, kLanes>(
+        smem, p.heads,
+        [&](bool there, std::int64_t row, int head, int lane, const Place& place) {
+          const int column = 8 * lane;
+          if (!there || column >= p.head_dim) return;
+          if (place.kv_length < 0 || K::one_block(place.kv_length)) return;
+          const auto* from = reinterpret_cast<const Pack<float, 4>*>(p.sum_at(row, head, column));
+          const Pack<float, 4> low = M::load_global(from);
+          const Pack<float, 4> high = M::load_global(from + 1);
+          const Pack<std::uint32_t, 4> to{{M::template pack<T>(low.values[0], low.values[1]),
+                                           M::template pack<T>(low.values[2], low.values[3]),
+                                           M::template pack<T>(high.values[0], high.values[1]),
+                                           M::template pack<T>(high.values[2], high.values[3])}};
+          M::store_global(
+              reinterpret_cast<Pack<std::uint32_t, 4>*>(p.dq.at(row, head) + column), to);
+        });
+  }
+};
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

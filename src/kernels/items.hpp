@@ -1,0 +1,37 @@
+// Finding the sequence of an item of work in a plan.
+#pragma once
+
+#include "machine/machine.hpp"
+#include "plan/schedule.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+/// The lowest bit set. (The library's count of trailing zeros is no device function.)
+JFA_DEVICE int lowest_bit(std::uint32_t bits) {
+  int place = 0;
+  JFA_UNROLL
+  for (int step = 16; step > 0; step /= 2) {
+    if ((bits & ((1U << step) - 1)) == 0) {
+      bits >>= step;
+      place += step;
+    }
+  }
+  return place;
+}
+
+/// The place in the plan, from `at` on, of the sequence that `item` belongs to, where each item of
+/// a sequence stands for `heads` of them. Called by a whole warp.
+template <class M>
+JFA_DEVICE int find_item(const PlannedSequence* plan, int batch, int heads, int at, int item) {
+  for (;;) {
+    const int next = at + 1 + M::lane();
+    const int first = next < batch ? M::load_global(&plan[next].first_item) : 0;
+    const std::uint32_t later = M::ballot(next >= batch || first * heads > item);
+    if (later != 0) return at + lowest_bit(later);
+    at += 32;
+  }
+}
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

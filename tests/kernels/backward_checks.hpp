@@ -1,0 +1,187 @@
+// Checks of the backward kernels against the fp64 reference, for any machine. For what a Device is,
+// see machine/sample_checks.hpp.
+#pragma once
+
+#include "kernels/backward/prepare.hpp"
+#include "kernels/forward_checks.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+struct Gradients {
+  std::vector<double> dq, dk, dv;  // [rows, heads, head_dim]
+};
+
+/// Gradients into the outputs, of a batch.
+struct OutputGradients {
+  HostTensor dout;
+  std::optional<HostTensor> dlse;
+};
+
+inline OutputGradients random_gradients(const Problem& problem, DType dtype, std::uint64_t seed,
+                                        bool with_dlse) {
+  OutputGradients result;
+  result.dout =
+      random_tensor(dtype, {problem.out_rows, problem.heads_q, problem.head_dim}, seed + 100);
+  if (with_dlse) {
+    result.dlse = random_tensor(DType::kF32, {problem.heads_q, problem.out_rows}, seed + 200);
+  }
+  return result;
+}
+
+/// Runs the passes of the backward kernel K on `blocks` blocks, outputs and scratch poisoned before.
+template <class Device, class T>
+class BackwardRun {
+ public:
+  using M = typename Device::M;
+
+  BackwardRun(Device& device, const Batch& batch, const Problem& problem,
+              const OutputGradients& gradients, const reference::ForwardResult& forward)
+      : device_(device), problem_(problem) {
+    const auto heads_q = static_cast<int>(problem.heads_q);
+    const auto heads_kv = static_cast<int>(problem.heads_kv);
+    const auto dim = problem.head_dim;
+    const auto matrix = [&](T* data, int heads) { return Matrix<T>{data, heads * dim, dim}; };
+    const auto count = [&](std::int64_t rows, int heads) {
+      return static_cast<std::size_t>(rows * heads * dim);
+    };
+    std::vector<float> lse(forward.lse.begin(), forward.lse.end());
+    std::vector<T> out;
+    constexpr HalfFormat kFormat = kElementType<T> == ElementType::Bf16 ? kBf16Format : kF16Format;
+    for (const double x : forward.out) {
+      out.push_back({encode_half(static_cast<float>(x), kFormat)});
+    }
+    const std::int64_t tiles = statistics_tiles(problem.out_rows, problem.batch);
+    arguments_ = {
+        .q = matrix(device.upload(elements_of<T>(batch.q)), heads_q),
+        .k = matrix(device.upload(elements_of<T>(batch.k)), heads_kv),
+        .v = matrix(device.upload(elements_of<T>(batch.v)), heads_kv),
+        .out = matrix(device.upload(out), heads_q),
+        .dout = matrix(device.upload(elements_of<T>(gradients.dout)), heads_q),
+        .dq = matrix(device.template poisoned<T>(count(problem.q.rows, heads_q)), heads_q),
+        .dk = matrix(device.template poisoned<T>(count(problem.k.rows, heads_kv)), heads_kv),
+        .dv = matrix(device.template poisoned<T>(count(problem.k.rows, heads_kv)), heads_kv),
+        .lse = {device.upload(lse), problem.out_rows},
+        .dlse = {gradients.dlse ? device.upload(elements_of<float>(*gradients.dlse)) : nullptr,
+                 problem.out_rows},
+        .heads_q = heads_q,
+        .heads_kv = heads_kv,
+        .head_dim = static_cast<int>(dim),
+        .window = problem.window,
+        .softmax_scale = problem.softmax_scale,
+        .softcap = problem.softcap,
+        .plan = nullptr,
+        .q_rows = {upload_indices(device, present(batch.q_offsets)),
+                   upload_indices(device, present(batch.q_lengths)),
+                   static_cast<int>(problem.q.rows)},
+        .kv_rows = {upload_indices(device, &batch.kv_offsets),
+                    upload_indices(device, present(batch.kv_lengths)),
+                    static_cast<int>(problem.k.rows)},
+        .batch = static_cast<int>(problem.batch),
+        .ticket = device.template zeroed<int>(1),
+        .statistics = device.template scratch<float>(
+            static_cast<std::size_t>(heads_q * tiles * 2 * kStatisticsRows)),
+        .dq_sum = device.template scratch<float>(count(problem.q.rows, heads_q))};
+  }
+
+  template <class K>
+  void by_keys(int blocks) {
+    using Plan = Planner<M, KeyShape>;
+    PlannedSequence* plan =
+        device_.template zeroed<PlannedSequence>(static_cast<std::size_t>(arguments_.batch) + 1);
+    device_.template launch<Plan>(1, {.q = arguments_.q_rows,
+                                      .kv = arguments_.kv_rows,
+                                      .batch = arguments_.batch,
+                                      .shape = K::item_shape(),
+                                      .plan = plan});
+    arguments_.plan = plan;
+    device_.template launch<PrepareBackward<K>>(blocks, RowPass<K>::of(arguments_));
+    device_.template launch<K>(blocks, K::make_params(arguments_));
+    device_.template launch<FinishBackward<K>>(blocks, RowPass<K>::of(arguments_));
+  }
+
+  Gradients gradients() {
+    return {download(arguments_.dq, problem_.q.rows, problem_.heads_q),
+            download(arguments_.dk, problem_.k.rows, problem_.heads_kv),
+            download(arguments_.dv, problem_.k.rows, problem_.heads_kv)};
+  }
+
+ private:
+  std::vector<double> download(const Matrix<T>& from, std::int64_t rows, std::int64_t heads) {
+    constexpr HalfFormat kFormat = kElementType<T> == ElementType::Bf16 ? kBf16Format : kF16Format;
+    const auto count = static_cast<std::size_t>(rows * heads * problem_.head_dim);
+    std::vector<double> values;
+    for (const T x : device_.download(from.data, count)) {
+      values.push_back(decode_half(x.bits, kFormat));
+    }
+    return values;
+  }
+
+  Device& device_;
+  const Problem& problem_;
+  BackwardArguments<T> arguments_ = {};
+};
+
+/// The first value that is off, or nothing. P, dS and gradients are rounded to 16 bits: an error is
+/// measured against the size of the values around it.
+inline std::string compare_gradients(const char* name, const std::vector<double>& got,
+                                     const std::vector<double>& want, bool half) {
+  double squares = 0;
+  for (const double x : want) squares += x * x;
+  const double mean = squares / static_cast<double>(std::max<std::size_t>(want.size(), 1));
+  const double typical = std::max(0.5, std::sqrt(mean));
+  const double rounding = half ? 0.004 : 0.03;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    if (!(std::abs(got[i] - want[i]) <= rounding * (std::abs(want[i]) + typical) + 1e-6)) {
+      return std::string(name) + " " + std::to_string(i) + " is " + std::to_string(got[i]) +
+             ", expected " + std::to_string(want[i]);
+    }
+  }
+  return "";
+}
+
+inline std::string compare_gradients(const Gradients& got, const reference::BackwardResult& want,
+                                     bool half) {
+  for (const std::string& error : {compare_gradients("dq", got.dq, want.dq, half),
+                                   compare_gradients("dk", got.dk, want.dk, half),
+                                   compare_gradients("dv", got.dv, want.dv, half)}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
+struct BackwardOptions {
+  std::optional<double> scale = std::nullopt;
+  double softcap = 0;
+  bool dlse = false;
+};
+
+template <class K, class Device>
+void check_backward(Device& device, const Batch& batch, DType dtype, int blocks,
+                    std::uint64_t seed, const BackwardOptions& options = {}) {
+  Options given;
+  given.mask = batch.mask();
+  given.softmax_scale = options.scale;
+  given.softcap = options.softcap;
+  Problem problem;
+  const Status status = check_inputs(batch.inputs(), given, {}, problem);
+  ASSERT_TRUE(status.ok()) << status.message();
+  const OutputGradients gradients = random_gradients(problem, dtype, seed, options.dlse);
+  const reference::ForwardResult forward = reference::forward(problem);
+  BackwardRun<Device, typename K::T> run(device, batch, problem, gradients, forward);
+  run.template by_keys<K>(blocks);
+  ConstLseView dlse;
+  if (options.dlse) dlse = std::as_const(*gradients.dlse).lse_view();
+  const auto want =
+      reference::backward(problem, gradients.dout.view(), options.dlse ? &dlse : nullptr);
+  EXPECT_EQ(compare_gradients(run.gradients(), want, dtype == DType::kF16), "");
+}
+
+template <class K, class Device>
+void check_backward(Device& device, const Case& c, int blocks, std::uint64_t seed,
+                    const BackwardOptions& options = {}) {
+  check_backward<K>(device, make_batch(c, seed), c.dtype, blocks, seed, options);
+}
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

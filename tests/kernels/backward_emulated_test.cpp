@@ -1,0 +1,126 @@
+// The backward kernels in the emulator against the fp64 reference, under every schedule.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/backward_checks.hpp"
+#include "machine/emulated_device.hpp"
+
+namespace jfa {
+inline namespace emulated {
+namespace {
+
+constexpr BackwardConfig kDim64 = {.head_dim = 64};
+constexpr BackwardConfig kDim128 = {.head_dim = 128};
+constexpr BackwardConfig kHalf64 = {.head_dim = 64, .half = true};
+using M = EmulatedHopper;
+
+Case small_case(std::vector<std::int64_t> q_lengths, std::vector<std::int64_t> kv_lengths) {
+  Case c;
+  c.name = "lengths";
+  c.q_lengths = std::move(q_lengths);
+  c.kv_lengths = std::move(kv_lengths);
+  return c;
+}
+
+/// One run of kernel K for a schedule and seed that `turn` picks.
+template <class K>
+void check_turn(const Case& c, std::uint64_t turn, const BackwardOptions& options = {}) {
+  constexpr std::size_t kCount = std::size(emulator::kSchedules);
+  const emulator::Schedule schedule = emulator::kSchedules[turn % kCount];
+  EmulatedDevice device(schedule, turn);
+  check_backward<K>(device, c, 2, turn, options);
+  if (testing::Test::HasFailure()) {
+    FAIL() << c.name << ", " << emulator::to_string(schedule) << ", seed " << turn;
+  }
+}
+
+TEST(BackwardByKeysEmulated, LengthGrid) {
+  std::uint64_t turn = 0;
+  for (const std::int64_t q : {0, 1, 63, 64, 65}) {
+    for (const std::int64_t kv : {0, 1, 64, 65, 127, 128, 129}) {
+      check_turn<BackwardByKeys<M, kDim64>>(small_case({q, 3}, {kv, 2}), turn++);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(BackwardByKeysEmulated, MixedLengthsUnderEverySchedule) {
+  const Case c = small_case({130, 0, 64, 200, 1, 40}, {1, 5, 0, 260, 300, 129});
+  for (std::uint64_t turn = 0; turn < 14; ++turn) {
+    check_turn<BackwardByKeys<M, kDim64>>(c, turn);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardByKeysEmulated, HeadDim128) {
+  Case c = small_case({130, 20}, {260, 100});
+  c.head_dim = 128;
+  for (std::uint64_t turn = 0; turn < 7; ++turn) {
+    check_turn<BackwardByKeys<M, kDim128>>(c, turn);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardByKeysEmulated, HalfPrecision) {
+  Case c = small_case({130, 20}, {260, 100});
+  c.dtype = DType::kF16;
+  for (std::uint64_t turn = 0; turn < 3; ++turn) {
+    check_turn<BackwardByKeys<M, kHalf64>>(c, turn);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardByKeysEmulated, AllSequencesEmpty) {
+  check_turn<BackwardByKeys<M, kDim64>>(small_case({0, 0, 0}, {0, 0, 0}), 1);
+  check_turn<BackwardByKeys<M, kDim64>>(small_case({0, 70, 0}, {0, 0, 3}), 2);
+}
+
+TEST(BackwardByKeysEmulated, Masks) {
+  const Window windows[] = {{-1, 0}, {10, 0}, {100, 20}, {0, 0}, {-1, 70}, {3, -1}, {200, 150}};
+  std::uint64_t turn = 0;
+  for (const Window window : windows) {
+    // Fewer queries than keys, more, as many; rows that see nothing.
+    Case c = small_case({130, 200, 129, 1, 70, 300}, {300, 130, 129, 200, 0, 50});
+    c.window = window;
+    check_turn<BackwardByKeys<M, kDim64, WindowMask>>(c, turn++);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardByKeysEmulated, GroupedHeads) {
+  std::uint64_t turn = 0;
+  for (const std::int64_t group : {2, 3}) {
+    Case c = small_case({33, 0, 70}, {129, 5, 40});
+    c.heads_kv = 2;
+    c.heads_q = 2 * group;
+    check_turn<BackwardByKeys<M, kDim64>>(c, turn++);
+    c.causal = true;
+    check_turn<BackwardByKeys<M, kDim64, WindowMask>>(c, turn++);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardByKeysEmulated, GapsAndCapacity) {
+  for (const emulator::Schedule schedule : emulator::kSchedules) {
+    EmulatedDevice device(schedule, 5);
+    const Batch batch = batch_with_gaps(64, 5);
+    check_backward<BackwardByKeys<M, kDim64>>(device, batch, DType::kBf16, 3, 5);
+    if (HasFailure()) FAIL() << emulator::to_string(schedule);
+  }
+}
+
+TEST(BackwardByKeysEmulated, ScalesSoftcapAndLseGradients) {
+  const Case c = small_case({130, 20}, {260, 100});
+  std::uint64_t turn = 0;
+  for (const double scale : {0.5, -0.3, 0.0}) {
+    check_turn<BackwardByKeys<M, kDim64>>(c, turn++, {.scale = scale, .dlse = true});
+  }
+  using Capped = BackwardByKeys<M, kDim64, WindowMask, CappedScores>;
+  check_turn<Capped>(c, turn++, {.softcap = 5, .dlse = true});
+  check_turn<Capped>(c, turn++, {.scale = -1.0, .softcap = 20});
+}
+
+}  // namespace
+}  // namespace emulated
+}  // namespace jfa
