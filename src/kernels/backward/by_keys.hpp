@@ -84,7 +84,7 @@ struct BackwardByKeys {
   using DqPart = Tile<M, T, kQueries, 64>;
   using SumTile = Tile<M, float, kQueries, 64>;
   using RowTile = Tile<M, float, 1, kQueries, Swizzle::None>;
-  using OutView = decltype(std::declval<KvTile&>().template rows<kGroupKeys>(0));
+  using OutView = TileView<M, T, kGroupKeys, C.head_dim, Swizzle::B128, kKeys>;
   struct Kv {
     KvTile k;
     KvTile v;

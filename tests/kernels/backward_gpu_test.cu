@@ -1,0 +1,88 @@
+// The backward kernels on a GPU against the fp64 reference.
+#include <gtest/gtest.h>
+
+#include "kernels/backward_checks.hpp"
+#include "machine/cuda_device.hpp"
+
+namespace jfa {
+inline namespace gpu {
+namespace {
+
+constexpr BackwardConfig kDim64 = {.head_dim = 64};
+constexpr BackwardConfig kDim128 = {.head_dim = 128};
+constexpr BackwardConfig kHalf128 = {.head_dim = 128, .half = true};
+constexpr int kBlocks = 132;
+
+class BackwardOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!CudaDevice::available()) GTEST_SKIP() << "no GPU of compute capability 9";
+  }
+
+  template <class K>
+  void check(const Case& c, std::uint64_t seed, const BackwardOptions& options = {}) {
+    CudaDevice device;
+    check_backward<K>(device, c, kBlocks, seed, options);
+  }
+};
+
+Case grid_case(std::int64_t head_dim, bool causal) {
+  Case c;
+  c.name = "grid";
+  c.head_dim = head_dim;
+  c.causal = causal;
+  for (const std::int64_t q : {0, 1, 64, 65, 128, 129, 300}) {
+    for (const std::int64_t kv : {0, 1, 64, 127, 128, 129, 256, 257, 400}) {
+      c.q_lengths.push_back(q);
+      c.kv_lengths.push_back(kv);
+    }
+  }
+  return c;
+}
+
+TEST_F(BackwardOnGpu, LengthGrid) {
+  check<BackwardByKeys<Hopper, kDim128>>(grid_case(128, false), 1);
+  check<BackwardByKeys<Hopper, kDim64>>(grid_case(64, false), 2);
+}
+
+TEST_F(BackwardOnGpu, LengthGridHalfPrecision) {
+  Case c = grid_case(128, false);
+  c.dtype = DType::kF16;
+  check<BackwardByKeys<Hopper, kHalf128>>(c, 3);
+}
+
+TEST_F(BackwardOnGpu, LengthGridMasked) {
+  check<BackwardByKeys<Hopper, kDim128, WindowMask>>(grid_case(128, true), 4);
+  check<BackwardByKeys<Hopper, kDim64, WindowMask>>(grid_case(64, true), 5);
+  Case c = grid_case(128, false);
+  c.window = {100, 30};
+  check<BackwardByKeys<Hopper, kDim128, WindowMask>>(c, 6);
+}
+
+TEST_F(BackwardOnGpu, GroupedHeads) {
+  for (const std::int64_t group : {2, 3}) {
+    Case c = grid_case(128, true);
+    c.heads_kv = 1;
+    c.heads_q = group;
+    check<BackwardByKeys<Hopper, kDim128, WindowMask>>(c, 7);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(BackwardOnGpu, GapsAndCapacity) {
+  CudaDevice device;
+  const Batch batch = batch_with_gaps(128, 12);
+  check_backward<BackwardByKeys<Hopper, kDim128>>(device, batch, DType::kBf16, kBlocks, 12);
+}
+
+TEST_F(BackwardOnGpu, ScalesSoftcapAndLseGradients) {
+  const Case c = grid_case(128, false);
+  for (const double scale : {0.5, -0.3, 0.0}) {
+    check<BackwardByKeys<Hopper, kDim128>>(c, 9, {.scale = scale, .dlse = true});
+  }
+  check<BackwardByKeys<Hopper, kDim128, WindowMask, CappedScores>>(c, 10, {.softcap = 5});
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace jfa
