@@ -71,6 +71,7 @@ struct Fragment {
     state.writing(site);
     JFA_UNROLL
     for (int i = 0; i < N / 2; ++i) values[i] = value;
+    M::settle(values, state, site);  // written here, not behind the next fence of an MMA
   }
   /// fn(row, col, float& value) for each value.
   JFA_DEVICE void apply(auto fn, Site site = Site::here()) {

@@ -2,76 +2,16 @@
 // each is found by some schedule of the emulator, but for those justified by name.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <sstream>
 #include <string>
-#include <type_traits>
-#include <vector>
 
 #include "kernels/forward_checks.hpp"
-#include "machine/emulator/emulated_hopper.hpp"
-#include "machine/emulator/verify.hpp"
+#include "kernels/mutated_device.hpp"
 
 namespace jfa {
 inline namespace emulated {
 namespace {
-
-/// Runs kernels with given options; keeps what the last run of the kernel under test gave.
-class MutatedDevice {
- public:
-  using M = EmulatedHopper;
-
-  explicit MutatedDevice(const emulator::RunOptions& options) : options_(options) {}
-
-  template <class T>
-  T* poisoned(std::size_t count) {
-    return allocate<T>(count, std::byte{0xFF}, emulator::BufferUse::Output);
-  }
-  template <class T>
-  T* zeroed(std::size_t count) {
-    return allocate<T>(count, std::byte{0}, emulator::BufferUse::InOut);
-  }
-  template <class T>
-  T* upload(const std::vector<T>& values) {
-    T* buffer = allocate<T>(values.size(), std::byte{0}, emulator::BufferUse::Input);
-    std::copy(values.begin(), values.end(), buffer);
-    return buffer;
-  }
-  template <class T>
-  std::vector<T> download(const T* buffer, std::size_t count) {
-    return {buffer, buffer + count};
-  }
-
-  template <class K>
-  void launch(int blocks, const typename K::Params& params) {
-    constexpr bool kPlanner = std::is_same_v<K, Planner<M>>;
-    emulator::RunOptions options = options_;
-    if constexpr (kPlanner) options.mutant.reset();
-    result = emulated::launch<K>(device_, options, blocks, params);
-  }
-
-  emulator::RunResult result;
-
- private:
-  struct alignas(16) Chunk {
-    std::byte bytes[16];
-  };
-
-  template <class T>
-  T* allocate(std::size_t count, std::byte fill, emulator::BufferUse use) {
-    const std::size_t bytes = count * sizeof(T);
-    memory_.push_back(std::make_unique<Chunk[]>((bytes + sizeof(Chunk) - 1) / sizeof(Chunk)));
-    std::byte* begin = memory_.back()[0].bytes;
-    std::fill_n(begin, bytes, fill);
-    device_.expose("buffer " + std::to_string(memory_.size()), begin, bytes, use);
-    return reinterpret_cast<T*>(begin);
-  }
-
-  emulator::RunOptions options_;
-  std::vector<std::unique_ptr<Chunk[]>> memory_;
-  emulator::Device device_;
-};
 
 /// Whether a result is wrong: as in expect_forward, without GoogleTest.
 std::string compare(const ForwardOutcome& got, const reference::ForwardResult& want) {
@@ -100,8 +40,8 @@ emulator::Subject subject() {
             Problem problem;
             throw_if_failed(check_inputs(batch->inputs(), {}, {}, problem));
             static const reference::ForwardResult kWant = reference::forward(problem);
-            MutatedDevice device(options);
             using K = Forward<EmulatedHopper, ForwardConfig{.head_dim = 64}>;
+            MutatedDevice<K> device(options);
             const ForwardOutcome got = run_forward<K>(device, *batch, problem, 1);
             return emulator::Outcome{device.result, compare(got, kWant)};
           }};

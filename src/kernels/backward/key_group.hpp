@@ -59,12 +59,9 @@ struct KeyGroup {
       const int tiles = field(&Work::tiles);
       if (tiles < 0) break;
       smem.kv_ring.wait(kv);
-      if (tiles > 0) {
-        visit(tiles);
-      } else {
-        dk.fill(0);
-        dv.fill(0);
-      }
+      dk.fill(0);
+      dv.fill(0);
+      if (tiles > 0) visit(tiles);
       write(dv, p.dv);
       write(dk, p.dk);
       if (lead) wait_read<M>();
@@ -75,25 +72,24 @@ struct KeyGroup {
 
   /// Every tile of queries of the block in hand, `tiles` of each head.
   JFA_DEVICE void visit(int tiles) {
-    const int first = field(&Work::first_tile);
-    tile = first;
+    tile = field(&Work::first_tile);
+    const int end = tile + tiles;
     issue_scores();
     wgmma_wait<0>(s);
     make_probabilities();
-    make_slopes(false);
-    const int steps = tiles * p.group;
-    for (int step = 1; step < steps; ++step) {
-      if (++tile == first + tiles) tile = first;
+    make_slopes();
+    for (int left = tiles * p.group - 1; left > 0; --left) {
+      if (++tile == end) tile = field(&Work::first_tile);
       at.advance();
       issue_scores();
-      add_keys(step > 1);
+      add_keys();
       wgmma_wait<1>(s);
       make_probabilities();
       wgmma_wait<0, M>();  // dK of the tile before
       free_tile();
-      make_slopes(true);
+      make_slopes();
     }
-    add_keys(steps > 1);
+    add_keys();
     at.advance();
     wgmma_wait<0>(dk, dv);
     free_tile();
@@ -113,20 +109,20 @@ struct KeyGroup {
   }
 
   /// Issues dK += dS^T Q of the tile before.
-  JFA_DEVICE void add_keys(bool accumulate) {
-    meet();  // all of the warpgroup's dS is stored
-    M::wgmma_fence();
-    wgmma(dk, slopes(), transposed(smem.q[done.slot]), accumulate);
+  JFA_DEVICE void add_keys() {
+    meet();              // all of the warpgroup's dS is stored
+    M::wgmma_fence();    // ptxas wants one before each batch that follows a barrier
+    wgmma(dk, slopes(), transposed(smem.q[done.slot]));
     M::wgmma_commit();
   }
 
   /// dV += P^T dO, and dS^T.
-  JFA_DEVICE void make_slopes(bool accumulate) {
+  JFA_DEVICE void make_slopes() {
     auto& gradients = smem.dout[at.slot];
     M::wgmma_fence();  // S, read by threads, and P, before the MMA uses them
     wgmma(s, values(), gradients, false);
     M::wgmma_commit();
-    wgmma(dv, probabilities, transposed(gradients), accumulate);
+    wgmma(dv, probabilities, transposed(gradients));
     M::wgmma_commit();
     wgmma_wait<1>(s);
     differentiate(s, probabilities, Scores{p.scores}, smem.lse[at.slot].view(),

@@ -1,0 +1,63 @@
+// Every synchronization of the backward kernels is load-bearing: dropped or perturbed one at a time,
+// each is found by some schedule of the emulator, but for those justified by name.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "kernels/backward_checks.hpp"
+#include "kernels/mutated_device.hpp"
+
+namespace jfa {
+inline namespace emulated {
+namespace {
+
+/// What a problem's gradients are and what they are made from.
+struct Gradient {
+  Batch batch;
+  Problem problem;
+  OutputGradients into;
+  reference::ForwardResult forward;
+  reference::BackwardResult want;
+
+  explicit Gradient(const Case& c) : batch(make_batch(c, 1)) {
+    throw_if_failed(check_inputs(batch.inputs(), {}, {}, problem));
+    into = random_gradients(problem, c.dtype, 1, false);
+    forward = reference::forward(problem);
+    want = reference::backward(problem, into.dout.view(), nullptr);
+  }
+};
+
+template <class K>
+emulator::Outcome run_by_keys(const Gradient& of, const emulator::RunOptions& options) {
+  MutatedDevice<K> device(options);
+  BackwardRun<MutatedDevice<K>, bf16> run(device, of.batch, of.problem, of.into, of.forward);
+  run.template by_keys<K>(1);
+  return {device.result, compare_gradients(run.gradients(), of.want, false)};
+}
+
+void expect_all_needed(const emulator::Subject& subject) {
+  emulator::VerifyOptions options;
+  options.seeds = 2;
+  options.mutate = true;
+  options.justified = emulator::load_justified(JFA_SOURCE_DIR "/docs/emulator_survivors.json");
+  std::ostringstream out;
+  EXPECT_EQ(emulator::verify({&subject, 1}, options, out), 0) << out.str();
+}
+
+TEST(BackwardMutation, ByKeys) {
+  Case c;
+  // One block of keys and several, more tiles than slots; more blocks without queries than slots.
+  c.q_lengths = {200, 70, 1, 0, 0};
+  c.kv_lengths = {100, 300, 129, 60, 300};
+  const auto gradient = std::make_shared<Gradient>(c);
+  using K = BackwardByKeys<EmulatedHopper, BackwardConfig{.head_dim = 64}>;
+  expect_all_needed({"backward by keys", [gradient](const emulator::RunOptions& options) {
+                       return run_by_keys<K>(*gradient, options);
+                     }});
+}
+
+}  // namespace
+}  // namespace emulated
+}  // namespace jfa
