@@ -30,8 +30,7 @@ class Buffer {
     check_cuda(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice),
                "upload");
   }
-  Buffer(Buffer&& that) noexcept
-      : count_(that.count_), data_(std::exchange(that.data_, nullptr)) {}
+  Buffer(Buffer&& that) noexcept : count_(that.count_), data_(std::exchange(that.data_, nullptr)) {}
   Buffer& operator=(Buffer&&) = delete;
   ~Buffer() { cudaFree(data_); }
 

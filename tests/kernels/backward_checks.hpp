@@ -29,7 +29,8 @@ inline OutputGradients random_gradients(const Problem& problem, DType dtype, std
   return result;
 }
 
-/// Runs the passes of the backward kernel K on `blocks` blocks, outputs and scratch poisoned before.
+/// Runs the passes of the backward kernel K on `blocks` blocks, outputs and scratch poisoned
+/// before.
 template <class Device, class T>
 class BackwardRun {
  public:
@@ -157,8 +158,8 @@ struct BackwardOptions {
 };
 
 template <class K, class Device>
-void check_backward(Device& device, const Batch& batch, DType dtype, int blocks,
-                    std::uint64_t seed, const BackwardOptions& options = {}) {
+void check_backward(Device& device, const Batch& batch, DType dtype, int blocks, std::uint64_t seed,
+                    const BackwardOptions& options = {}) {
   Options given;
   given.mask = batch.mask();
   given.softmax_scale = options.scale;

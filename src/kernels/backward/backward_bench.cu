@@ -122,8 +122,8 @@ std::vector<Sample> samples_of(const BenchCase& c, bool of_keys) {
     const int begin = static_cast<int>(std::max<std::int64_t>(seen.begin, 0));
     const int end = static_cast<int>(std::max<std::int64_t>(seen.end, begin));
     if (of_keys) {
-      result.push_back({kv_begin + row, below(c.heads_kv), q_begin + begin, q_begin + end,
-                        out_begin + begin});
+      result.push_back(
+          {kv_begin + row, below(c.heads_kv), q_begin + begin, q_begin + end, out_begin + begin});
     } else {
       result.push_back(
           {q_begin + row, below(c.heads_q), kv_begin + begin, kv_begin + end, out_begin + row});
@@ -136,9 +136,8 @@ std::vector<Sample> samples_of(const BenchCase& c, bool of_keys) {
 std::vector<double> errors_of(const BenchCase& c, const Tensors& t) {
   constexpr int kPairBytes = 16384 * sizeof(float2);
   for (const auto check : {check_queries, check_keys}) {
-    check_cuda(
-        cudaFuncSetAttribute(check, cudaFuncAttributeMaxDynamicSharedMemorySize, kPairBytes),
-        "shared memory");
+    check_cuda(cudaFuncSetAttribute(check, cudaFuncAttributeMaxDynamicSharedMemorySize, kPairBytes),
+               "shared memory");
   }
   Buffer<double> sums(std::vector<double>(6, 0));
   const auto queries = samples_of(c, false);
@@ -273,8 +272,8 @@ void bench(const BenchCase& c, Peers peers) {
   const auto arguments = b.arguments();
   const auto rows = RowPass<K>::of(arguments);
   const auto params = K::make_params(arguments);
-  const int row_blocks = static_cast<int>(
-      std::clamp((std::max(c.out_rows, b.kv_rows) + 63) / 64, 1, 16 * b.blocks));
+  const int row_blocks =
+      static_cast<int>(std::clamp((std::max(c.out_rows, b.kv_rows) + 63) / 64, 1, 16 * b.blocks));
   const auto prepare = [&] { launch<PrepareBackward<K>>(row_blocks, rows, nullptr); };
   const auto main = [&] {
     b.reset_ticket();
@@ -286,10 +285,10 @@ void bench(const BenchCase& c, Peers peers) {
     main();
     finish();
   });
-  const auto errors = errors_of(c, {b.q.get(), b.k.get(), b.v.get(), b.out.get(), b.dout.get(),
-                                    b.dq.get(), b.dk.get(), b.dv.get(), b.lse.get(), c.heads_q,
-                                    c.heads_kv, c.dim, static_cast<std::size_t>(c.out_rows),
-                                    static_cast<float>(b.scale)});
+  const auto errors =
+      errors_of(c, {b.q.get(), b.k.get(), b.v.get(), b.out.get(), b.dout.get(), b.dq.get(),
+                    b.dk.get(), b.dv.get(), b.lse.get(), c.heads_q, c.heads_kv, c.dim,
+                    static_cast<std::size_t>(c.out_rows), static_cast<float>(b.scale)});
   const double typical = median(ms);
   std::printf(
       "%-22s %8.4f ms (min %.4f)  best %8.4f (%.2fx)  floor %8.4f (%3.0f%%)  prepare %.4f main "

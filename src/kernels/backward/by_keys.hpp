@@ -1,7 +1,8 @@
 // Attention backward on a jagged batch, block of keys by block of keys, for Hopper.
 //
 //   P = exp(S - lse), S = scores(q k^T), masked
-//   dv = P^T dout;  dS = P (dout v^T - delta), by the score policy's slope;  dk = dS^T q;  dq = dS k
+//   dv = P^T dout;  dS = P (dout v^T - delta), by the score policy's slope;  dk = dS^T q;  dq = dS
+//   k
 //
 // An item is a block of 128 keys of one key/value head. It visits the tiles of 64 queries of every
 // query head that shares it; dK and dV stay in registers. dQ of a sequence that is one block of
@@ -110,7 +111,8 @@ struct BackwardByKeys {
         kv_ring;
     Ring<M, "tile", Apart<kTileBytes>, C.q_slots, By<Tma>, FreedBy<OncePerWarp<kKeyWarps>>>
         tile_ring;
-    Ring<M, "ds", Apart<0>, 1, By<OncePerWarp<kKeyWarps>>, FreedBy<OncePerWarp<4 + kKeyWarps>>> ds_ring;
+    Ring<M, "ds", Apart<0>, 1, By<OncePerWarp<kKeyWarps>>, FreedBy<OncePerWarp<4 + kKeyWarps>>>
+        ds_ring;
   };
   using Ids = BarrierIds<"first half", "second half", "queries">;
 
@@ -140,8 +142,8 @@ struct BackwardByKeys {
             a.template map<M, typename DqPart::View>(a.dq, a.heads_q),
             a.template map<M, OutView>(a.dk, a.heads_kv),
             a.template map<M, OutView>(a.dv, a.heads_kv),
-            M::make_tensor_map(ragged_map<typename SumTile::View>(
-                a.dq_sum, head_dim, a.heads_q, a.heads_q * head_dim, head_dim)),
+            M::make_tensor_map(ragged_map<typename SumTile::View>(a.dq_sum, head_dim, a.heads_q,
+                                                                  a.heads_q * head_dim, head_dim)),
             a.plan,
             a.batch,
             a.ticket,
@@ -225,8 +227,8 @@ struct BackwardByKeys {
     auto kv = smem.kv_ring.writer();
     for_each_work(smem, [&](const Work& work) {
       const RaggedRows keys{M::load_shared(&work.kv_begin), M::load_shared(&work.kv_length)};
-      const int at[5] = {0, M::load_shared(&work.kv_head),
-                         keys.at(M::load_shared(&work.first_key)), keys.end(), kRaggedRows};
+      const int at[5] = {0, M::load_shared(&work.kv_head), keys.at(M::load_shared(&work.first_key)),
+                         keys.end(), kRaggedRows};
       smem.kv_ring.fill(kv, [&](auto&, Mbarrier& full) {
         tma_load(full, smem.kv[kv.slot].k, p.k, at);
         tma_load(full, smem.kv[kv.slot].v, p.v, at);
@@ -294,7 +296,8 @@ struct BackwardByKeys {
     /// 64 columns of a tile's dQ, from `column` on: the MMA, then out. The tile's last frees dS.
     JFA_DEVICE void columns(int column, const Work& work, int head, int tile, int kv_slot) {
       M::wgmma_fence();  // dQ, read by threads, before it is written
-      wgmma(dq, transposed(smem.ds), transposed(smem.kv[kv_slot].k.template cols<64>(column)), false);
+      wgmma(dq, transposed(smem.ds), transposed(smem.kv[kv_slot].k.template cols<64>(column)),
+            false);
       M::wgmma_commit();
       wgmma_wait<0>(dq);
       if (column + 64 == C.head_dim) smem.ds_ring.release(ds);
@@ -306,11 +309,11 @@ struct BackwardByKeys {
                 tma_store(p.dq, {column, head, row, rows.end(), kRaggedRows}, smem.dq.whole);
               });
       } else {
-        stage([&] { store_fragment(smem.dq.part.view(), dq); },
-              [&] {
-                tma_reduce_add(p.dq_sum, {column, head, row, rows.end(), kRaggedRows},
-                               smem.dq.part);
-              });
+        stage(
+            [&] { store_fragment(smem.dq.part.view(), dq); },
+            [&] {
+              tma_reduce_add(p.dq_sum, {column, head, row, rows.end(), kRaggedRows}, smem.dq.part);
+            });
       }
     }
 
@@ -349,7 +352,9 @@ struct BackwardByKeys {
                                   role<"load keys", Warps{1, 1}>([&] { load_keys(p, smem); }),
                                   role<"load tiles", Warps{2, 1}>([&] { load_tiles(p, smem); }));
                   }),
-                  role<"queries", Warps{4, 4}, Regs{64}>([&] { Queries{p, smem}.run(); }),
+                  role<"queries", Warps{4, 4}, Regs{64}>([&] {
+                    Queries{p, smem}.run();
+                  }),
                   role<"keys", Warps{8, 8}, Regs{208}>([&] {
                     KeyGroup<BackwardByKeys> keys{p, smem, M::warp_index() / 4 - 2};
                     keys.run();

@@ -45,8 +45,8 @@ JFA_DEVICE void weigh(Fragment<M, N>& s, const Scores& scores, const View& lse) 
   s.map_cols(lse, [scale](float x, float l) { return M::exp2(M::fma(x, scale, -l)); });
 }
 
-/// dP^T becomes dS^T = P^T bend (slope dP^T - slope delta). P^T is taken as rounded for the MMA, and
-/// scores that bend are taken from it, which saves registers.
+/// dP^T becomes dS^T = P^T bend (slope dP^T - slope delta). P^T is taken as rounded for the MMA,
+/// and scores that bend are taken from it, which saves registers.
 template <class Scores, class M, class T, int N, class View>
 JFA_DEVICE void differentiate(Fragment<M, N>& dp, const Operand<M, T, N>& p, const Scores& scores,
                               const View& lse, const View& delta) {

@@ -47,7 +47,9 @@ struct KeyGroup {
   const Work* now = nullptr;
   int tile = 0;
 
-  JFA_DEVICE int field(const int Work::*of) const { return M::uniform(M::load_shared(&(now->*of))); }
+  JFA_DEVICE int field(const int Work::*of) const {
+    return M::uniform(M::load_shared(&(now->*of)));
+  }
   JFA_DEVICE auto keys() { return smem.kv[kv.slot].k.template rows<K::kGroupKeys>(64 * group); }
   JFA_DEVICE auto values() { return smem.kv[kv.slot].v.template rows<K::kGroupKeys>(64 * group); }
 
@@ -110,8 +112,8 @@ struct KeyGroup {
 
   /// Issues dK += dS^T Q of the tile before.
   JFA_DEVICE void add_keys() {
-    meet();              // all of the warpgroup's dS is stored
-    M::wgmma_fence();    // ptxas wants one before each batch that follows a barrier
+    meet();            // all of the warpgroup's dS is stored
+    M::wgmma_fence();  // ptxas wants one before each batch that follows a barrier
     wgmma(dk, slopes(), transposed(smem.q[done.slot]));
     M::wgmma_commit();
   }

@@ -28,13 +28,20 @@ struct RowPass {
     const auto rows_of = [&](const Matrix<T>& x) {
       return OutputRows<T>{x.data, nullptr, x.row_stride, x.head_stride, 0, a.heads_kv, a.head_dim};
     };
-    return {a.out,        a.dout,
-            a.dq,         a.lse,
-            a.dlse,       rows_of(a.dk),
-            rows_of(a.dv), {a.q_rows, a.kv_rows, a.batch},
-            a.heads_q,    a.head_dim,
-            a.statistics, a.head_tiles(),
-            a.dq_sum,     K::Mask::Params::of(a.window),
+    return {a.out,
+            a.dout,
+            a.dq,
+            a.lse,
+            a.dlse,
+            rows_of(a.dk),
+            rows_of(a.dv),
+            {a.q_rows, a.kv_rows, a.batch},
+            a.heads_q,
+            a.head_dim,
+            a.statistics,
+            a.head_tiles(),
+            a.dq_sum,
+            K::Mask::Params::of(a.window),
             K::Scores::Params::of(a.softmax_scale, a.softcap)};
   }
   JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
@@ -67,8 +74,7 @@ struct PrepareBackward {
   /// Whether BackwardByKeys writes the row's dQ, as the only block of its sequence.
   static JFA_DEVICE bool written(const Params& p, const Place& place) {
     if (place.kv_length == 0) return false;
-    const Range tiles =
-        K::tiles(p.mask, 0, place.kv_length, {place.q_length, place.kv_length});
+    const Range tiles = K::tiles(p.mask, 0, place.kv_length, {place.q_length, place.kv_length});
     const int tile = place.row / K::kQueries;
     return tile >= tiles.begin && tile < tiles.end;
   }
@@ -87,9 +93,9 @@ struct PrepareBackward {
   /// The row's statistics; a sequence's last row also fills its tile up.
   static JFA_DEVICE void note(const Params& p, std::int64_t row, int head, int lane, float delta,
                               const Place& place) {
-    float* tile = p.statistics + ((head * p.head_tiles + place.statistics +
-                                   place.row / kStatisticsRows) *
-                                  2 * kStatisticsRows);
+    float* tile =
+        p.statistics + ((head * p.head_tiles + place.statistics + place.row / kStatisticsRows) * 2 *
+                        kStatisticsRows);
     const int at = place.row % kStatisticsRows;
     if (lane == 0) {
       const float lse = M::load_global(p.lse.data + head * p.lse.head_stride + row);
@@ -124,8 +130,7 @@ struct PrepareBackward {
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     p.places.template for_each<kThreads, kLanes>(
-        smem, p.heads,
-        [&](bool there, std::int64_t at, int head, int lane, const Place& place) {
+        smem, p.heads, [&](bool there, std::int64_t at, int head, int lane, const Place& place) {
           row(p, there, at, head, lane, place);
         });
     FillGaps<M, T>{p.dk, M::thread_index(), kThreads}.run(p.places.kv, p.places.batch);
@@ -148,8 +153,7 @@ struct FinishBackward {
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     p.places.template for_each<kThreads, kLanes>(
-        smem, p.heads,
-        [&](bool there, std::int64_t row, int head, int lane, const Place& place) {
+        smem, p.heads, [&](bool there, std::int64_t row, int head, int lane, const Place& place) {
           const int column = 8 * lane;
           if (!there || column >= p.head_dim) return;
           if (place.kv_length < 0 || K::one_block(place.kv_length)) return;
@@ -160,8 +164,8 @@ struct FinishBackward {
                                            M::template pack<T>(low.values[2], low.values[3]),
                                            M::template pack<T>(high.values[0], high.values[1]),
                                            M::template pack<T>(high.values[2], high.values[3])}};
-          M::store_global(
-              reinterpret_cast<Pack<std::uint32_t, 4>*>(p.dq.at(row, head) + column), to);
+          M::store_global(reinterpret_cast<Pack<std::uint32_t, 4>*>(p.dq.at(row, head) + column),
+                          to);
         });
   }
 };

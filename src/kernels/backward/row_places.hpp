@@ -52,8 +52,8 @@ struct RowPlaces {
   JFA_DEVICE Place find(std::int64_t row) const {
     const bool broadcast = q.offsets.data == nullptr;
     const int b = broadcast ? static_cast<int>(row / q.rows) : sequence_at(static_cast<int>(row));
-    const DeviceRows::Place at = broadcast ? DeviceRows::Place{b * q.rows, q.rows, (b + 1) * q.rows}
-                                           : q.of<M>(b);
+    const DeviceRows::Place at =
+        broadcast ? DeviceRows::Place{b * q.rows, q.rows, (b + 1) * q.rows} : q.of<M>(b);
     const auto in_sequence = static_cast<int>(row - at.begin);
     const bool used = in_sequence >= 0 && in_sequence < at.length;
     return {.row = in_sequence,
@@ -64,8 +64,8 @@ struct RowPlaces {
             .unused = {}};
   }
 
-  /// Calls fn(there, row, head, part, place) for every row, head and part of `Lanes`, each by a lane
-  /// of its own; all lanes of a warp come, past the last row with `there` false.
+  /// Calls fn(there, row, head, part, place) for every row, head and part of `Lanes`, each by a
+  /// lane of its own; all lanes of a warp come, past the last row with `there` false.
   template <int Threads, int Lanes, class Fn>
   JFA_DEVICE void for_each(Smem& smem, int heads, Fn fn) const {
     constexpr int kAtOnce = Threads / Lanes;

@@ -81,7 +81,8 @@ std::vector<Sample> samples_of(const BenchCase& c) {
     const int begin = static_cast<int>(std::max<std::int64_t>(seen.begin, 0));
     const int end = static_cast<int>(std::max<std::int64_t>(seen.end, begin));
     result.push_back({(c.broadcast ? b * c.q_rows : first) + row, first + row, head,
-                      head / (c.heads_q / c.heads_kv), c.kv_offsets[b] + begin, c.kv_offsets[b] + end});
+                      head / (c.heads_q / c.heads_kv), c.kv_offsets[b] + begin,
+                      c.kv_offsets[b] + end});
   }
   return result;
 }
