@@ -34,6 +34,13 @@ struct TileView {
     return TileView<M, T, Count, Cols, S, PanelRows>{base + first * kPanelCols};
   }
 
+  /// `Count` columns from column `first`, both multiples of kPanelCols.
+  template <int Count>
+  JFA_DEVICE auto cols(int first) const {
+    static_assert(S != Swizzle::None, "only a swizzled tile can be split by columns");
+    return TileView<M, T, Rows, Count, S, PanelRows>{base + first * PanelRows};
+  }
+
   JFA_DEVICE T* panel(int index) const { return base + index * (kPanelBytes / kSize); }
   /// Where element (row, col) lies.
   JFA_DEVICE T* pointer(int row, int col) const {

@@ -296,8 +296,8 @@ struct BackwardByKeys {
     /// 64 columns of a tile's dQ, from `column` on: the MMA, then out. The tile's last frees dS.
     JFA_DEVICE void columns(int column, const Work& work, int head, int tile, int kv_slot) {
       M::wgmma_fence();  // dQ, read by threads, before it is written
-      wgmma(dq, transposed(smem.ds), transposed(smem.kv[kv_slot].k.template cols<64>(column)),
-            false);
+      wgmma(dq, transposed(smem.ds),
+            transposed(smem.kv[kv_slot].k.view().template cols<64>(column)), false);
       M::wgmma_commit();
       wgmma_wait<0>(dq);
       if (column + 64 == C.head_dim) smem.ds_ring.release(ds);

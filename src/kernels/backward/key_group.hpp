@@ -50,10 +50,16 @@ struct KeyGroup {
   JFA_DEVICE int field(const int Work::*of) const {
     return M::uniform(M::load_shared(&(now->*of)));
   }
-  JFA_DEVICE auto keys() { return smem.kv[kv.slot].k.template rows<K::kGroupKeys>(64 * group); }
-  JFA_DEVICE auto values() { return smem.kv[kv.slot].v.template rows<K::kGroupKeys>(64 * group); }
+  JFA_DEVICE auto keys() {
+    return smem.kv[kv.slot].k.view().template rows<K::kGroupKeys>(64 * group);
+  }
+  JFA_DEVICE auto values() {
+    return smem.kv[kv.slot].v.view().template rows<K::kGroupKeys>(64 * group);
+  }
 
-  JFA_DEVICE auto slopes() { return smem.ds.template rows<K::kGroupKeys>(64 * group); }  // dS^T
+  JFA_DEVICE auto slopes() {
+    return smem.ds.view().template rows<K::kGroupKeys>(64 * group);
+  }  // dS^T
 
   JFA_DEVICE void run() {
     for (;;) {
