@@ -83,10 +83,10 @@ struct PrepareBackward {
                                const Place& place) {
     if (place.kv_length >= 0 && !K::one_block(place.kv_length)) {
       auto* to = reinterpret_cast<Pack<float, 4>*>(p.sum_at(row, head, column));
-      M::store_global(to, {});
-      M::store_global(to + 1, {});
+      M::store_global(to, Pack<float, 4>{});
+      M::store_global(to + 1, Pack<float, 4>{});
     } else if (place.kv_length < 0 || !written(p, place)) {
-      M::store_global(reinterpret_cast<Pack<T, 8>*>(p.dq.at(row, head) + column), {});
+      M::store_global(reinterpret_cast<Pack<T, 8>*>(p.dq.at(row, head) + column), Pack<T, 8>{});
     }
   }
 
