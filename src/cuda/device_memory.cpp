@@ -25,14 +25,14 @@ DeviceMemory::DeviceMemory(std::size_t bytes) : bytes_(bytes) {
   data_.reset(static_cast<std::byte*>(data));
 }
 
-void DeviceMemory::upload(const void* from) const {
+void DeviceMemory::upload(const void* from, std::size_t offset, std::size_t bytes) const {
   wait();
-  require(cudaMemcpy(data(), from, bytes_, cudaMemcpyHostToDevice), "copy to the device");
+  require(cudaMemcpy(data() + offset, from, bytes, cudaMemcpyHostToDevice), "copy to the device");
 }
 
-void DeviceMemory::download(void* to) const {
+void DeviceMemory::download(void* to, std::size_t offset, std::size_t bytes) const {
   wait();
-  require(cudaMemcpy(to, data(), bytes_, cudaMemcpyDeviceToHost), "copy from the device");
+  require(cudaMemcpy(to, data() + offset, bytes, cudaMemcpyDeviceToHost), "copy from the device");
 }
 
 void DeviceMemory::fill(unsigned char value) const {
@@ -40,6 +40,14 @@ void DeviceMemory::fill(unsigned char value) const {
   require(cudaMemset(data(), value, bytes_), "filling device memory");
   wait();
 }
+
+Stream::Stream() {
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  stream_ = stream;
+}
+
+Stream::~Stream() { cudaStreamDestroy(static_cast<cudaStream_t>(stream_)); }
 
 struct Marks::Events {
   std::vector<cudaEvent_t> all;

@@ -17,8 +17,10 @@ class DeviceMemory {
   std::byte* data() const noexcept { return data_.get(); }
   std::size_t bytes() const noexcept { return bytes_; }
 
-  void upload(const void* from) const;
-  void download(void* to) const;
+  void upload(const void* from) const { upload(from, 0, bytes_); }
+  void upload(const void* from, std::size_t offset, std::size_t bytes) const;
+  void download(void* to) const { download(to, 0, bytes_); }
+  void download(void* to, std::size_t offset, std::size_t bytes) const;
   void fill(unsigned char value) const;
 
  private:
@@ -27,6 +29,20 @@ class DeviceMemory {
   };
   std::unique_ptr<std::byte, Free> data_;
   std::size_t bytes_ = 0;
+};
+
+/// A stream of the current device that does not wait for the default one, as cudaStream_t.
+class Stream {
+ public:
+  Stream();
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void* get() const noexcept { return stream_; }
+
+ private:
+  void* stream_ = nullptr;
 };
 
 /// Points in the work of the default stream.

@@ -20,9 +20,11 @@ std::vector<ForwardTraits> forward_traits() { return {}; }
 
 void DeviceMemory::Free::operator()(std::byte*) const noexcept {}
 DeviceMemory::DeviceMemory(std::size_t) { unavailable(); }
-void DeviceMemory::upload(const void*) const { unavailable(); }
-void DeviceMemory::download(void*) const { unavailable(); }
+void DeviceMemory::upload(const void*, std::size_t, std::size_t) const { unavailable(); }
+void DeviceMemory::download(void*, std::size_t, std::size_t) const { unavailable(); }
 void DeviceMemory::fill(unsigned char) const { unavailable(); }
+Stream::Stream() { unavailable(); }
+Stream::~Stream() = default;
 struct Marks::Events {};
 Marks::Marks() = default;
 Marks::~Marks() = default;

@@ -30,16 +30,15 @@ Rounding rounding_of(DType dtype) {
 /// NOTE [error bounds]
 /// A result may differ from the oracle by
 ///   - its own rounding to the tensors' type, a bound that each element must keep;
-///   - the noise of computing in fp32 (and, for engines that round P and dS, operand_rounding),
+///   - the engine's noise of computing in fp32 (and, where it rounds P and dS, operand_rounding),
 ///     relative to the norm of the sequence's result in one head;
 ///   - a floor, since sums cancel, dS = P (dP - delta) even to exactly 0 where a query sees a
 ///   single
 ///     key, and leave behind the noise of their terms: kFp32 times the norm that they would have if
 ///     each query saw one key, with q, k, v and dout standard normal.
-/// kNoise and the floor are for the norm of the error. One element may be off by kElementNoise
+/// Noise and floor are for the norm of the error. One element may be off by kElementNoise
 /// times its share of that, since rows differ in size: with a causal mask the first sees one key
 /// only.
-constexpr double kNoise = 2e-6;
 constexpr double kElementNoise = 32;
 constexpr double kFp32 = 0x1p-24;
 constexpr double kSumFloor = 4;        ///< out and dv
@@ -108,7 +107,8 @@ void expect_zero_unless(const std::vector<bool>& used, const char* name,
 }
 
 /// lse is held to fp32 noise of the scores, whose size it shares; -inf must be exact.
-void expect_lse(const Data& data, const LseView& actual, const std::vector<double>& expected) {
+void expect_lse(const Data& data, const LseView& actual, const std::vector<double>& expected,
+                double noise) {
   for (std::int64_t head = 0; head < actual.heads; ++head) {
     for (std::int64_t row = 0; row < actual.rows; ++row) {
       const double x = actual.data[head * actual.head_stride + row];
@@ -117,7 +117,7 @@ void expect_lse(const Data& data, const LseView& actual, const std::vector<doubl
         ASSERT_EQ(x, y) << "lse of head " << head << ", row " << row
                         << ", in use: " << data.used_out()[static_cast<std::size_t>(row)];
       } else {
-        ASSERT_NEAR(x, y, kNoise * (1 + std::abs(y))) << "lse of head " << head << ", row " << row;
+        ASSERT_NEAR(x, y, noise * (1 + std::abs(y))) << "lse of head " << head << ", row " << row;
       }
     }
   }
@@ -130,14 +130,15 @@ class Comparison {
     throw_if_failed(check_inputs(data.inputs(), data.options(), {}, problem_));
     throw_if_failed(check_host_indices(problem_));
     bounds_.rounding = rounding_of(s.dtype);
-    bounds_.noise = kNoise + engine.operand_rounding(s.dtype);
+    lse_noise_ = engine.noise();
+    bounds_.noise = engine.noise() + engine.operand_rounding(s.dtype);
     expected_ = reference::forward(problem_);
   }
 
   void forward(const Forward& actual) const {
     EXPECT_TRUE(actual.padding_intact());
     expect_zero_unless(data_.used_out(), "out", actual.out);
-    expect_lse(data_, actual.lse, expected_.lse);
+    expect_lse(data_, actual.lse, expected_.lse, lse_noise_);
     for_each_block([&](std::int64_t b, std::int64_t head) {
       expect_block("out", out_block(b, head), actual.out, expected_.out, sum_bounds(1, b));
     });
@@ -236,6 +237,7 @@ class Comparison {
   const Data& data_;
   Problem problem_;
   Bounds bounds_;
+  double lse_noise_ = 0;
   reference::ForwardResult expected_;
 };
 
@@ -286,6 +288,7 @@ Forward run_forward(const Engine& engine, const Data& data, const Way& way) {
 Trio run_backward(const Engine& engine, const Data& data, const Forward& forward, const Way& way) {
   const Scenario& s = data.scenario();
   Trio gradients(s.layout, s.dtype, data.rows(), {s.heads_q(), s.heads_kv}, s.head_dim, s.padding);
+  if (!engine.limits().backward) return gradients;
   const BackwardInputs given{data.dout(), forward.out, forward.lse, data.dlse()};
   engine.backward(data.inputs(), data.options(), given, {gradients.q, gradients.k, gradients.v},
                   way);
@@ -297,9 +300,11 @@ void expect_contract(const Engine& engine, const Data& data, const Way& way) {
   Forward forward = run_forward(engine, data, way);
   const Comparison comparison(engine, data);
   comparison.forward(forward);
-  forward.forget_unused_rows(data);
-  const Trio gradients = run_backward(engine, data, forward, way);
-  comparison.backward(forward, gradients);
+  if (engine.limits().backward) {
+    forward.forget_unused_rows(data);
+    const Trio gradients = run_backward(engine, data, forward, way);
+    comparison.backward(forward, gradients);
+  }
   EXPECT_TRUE(data.bytes() == inputs_before) << "inputs were written to";
 }
 

@@ -28,6 +28,7 @@ struct Forward {
 };
 
 Forward run_forward(const Engine& engine, const Data& data, const Way& way);
+/// Gradients full of NaN from an engine without a backward pass.
 Trio run_backward(const Engine& engine, const Data& data, const Forward& forward, const Way& way);
 
 /// Runs both passes and compares everything they write, padding included, with the oracle.

@@ -16,9 +16,14 @@ namespace jfa::contract {
 /// What an engine takes.
 struct Limits {
   bool fp32 = true;
+  bool backward = true;
+  bool block_sparse = true;
   std::int64_t head_dim_multiple = 1;
+  std::int64_t max_head_dim = 256;
   std::int64_t stride_multiple =
       1;  ///< of strides and of the distance of tensors in one allocation
+  /// What it computes in a second is a thousandth of what others do: tests cover less.
+  bool slow = false;
 };
 
 /// One way to make a call. All ways of an engine give bitwise equal results.
@@ -27,6 +32,8 @@ struct Way {
   int threads = 0;
   bool workspace = false;  ///< supplied by the caller, holding NaN; otherwise null
   bool plan = false;       ///< made before the call
+  bool stream = false;     ///< on a stream of its own
+  bool check = false;      ///< offsets and plan are checked on the device
 };
 
 class Engine {
@@ -36,9 +43,15 @@ class Engine {
   virtual std::string name() const = 0;
   virtual Limits limits() const = 0;
 
+  /// Why it cannot run here; empty where it can.
+  virtual std::string unavailable() const { return ""; }
+
   /// Error that rounding P and dS to the tensors' type adds to a result, relative to the result's
   /// root mean square; 0 for an engine that keeps them in fp32.
   virtual double operand_rounding(DType dtype) const = 0;
+
+  /// Error of its fp32 arithmetic, relative to the size of what is computed.
+  virtual double noise() const { return 2e-6; }
 
   virtual std::vector<Way> ways() const = 0;
 
@@ -49,8 +62,16 @@ class Engine {
                         const BackwardOutputs& outputs, const Way& way) const = 0;
 };
 
-/// Every engine of this build.
+/// The engines that this program tests.
 const std::vector<const Engine*>& engines();
+
+/// A test of one engine, skipped where that cannot run.
+class EngineTest : public testing::TestWithParam<const Engine*> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = GetParam()->unavailable(); !why.empty()) GTEST_SKIP() << why;
+  }
+};
 
 /// Names the tests of a suite over engines().
 inline std::string engine_name(const testing::TestParamInfo<const Engine*>& info) {

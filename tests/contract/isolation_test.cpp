@@ -19,7 +19,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kSeeds = kSanitized ? 8 : 48;
 
-class Isolation : public testing::TestWithParam<const Engine*> {};
+class Isolation : public EngineTest {};
 
 /// Both passes' results of one batch.
 struct Results {
@@ -93,9 +93,11 @@ void expect_same_sequence(const Data& data, std::size_t b, const Results& clean,
 TEST_P(Isolation, WhateverASequenceHoldsStaysThere) {
   const Engine& engine = *GetParam();
   const std::vector<Way> ways = engine.ways();
+  const bool slow = engine.limits().slow;
+  const std::uint64_t seeds = slow ? kSeeds / 4 : kSeeds;
   int compared = 0;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    Scenario scenario = draw_scenario(5000 + seed, engine.limits(), 1e7);
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    Scenario scenario = draw_scenario(5000 + seed, engine.limits(), slow ? 2e6 : 1e7);
     scenario.deterministic = true;  // the same bits twice
     const Way& way = ways[seed % ways.size()];
     Draw draw(seed);
@@ -119,7 +121,7 @@ TEST_P(Isolation, WhateverASequenceHoldsStaysThere) {
     }
     if (HasFailure()) return;
   }
-  EXPECT_GT(compared, static_cast<int>(kSeeds) / 2);
+  EXPECT_GT(compared, static_cast<int>(seeds) / 2);
 }
 
 /// The counterpart: a NaN that a query sees must show in its result.

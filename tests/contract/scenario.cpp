@@ -99,12 +99,14 @@ Scenario draw_scenario(std::uint64_t seed, const Limits& limits, double budget) 
   s.dtype = draw.of({DType::kBf16, DType::kF16, limits.fp32 ? DType::kF32 : DType::kBf16});
   s.head_dim = round_up(draw.of<std::int64_t>({1, 3, 8, 33, 64, 64, 96, 128, 128, 200, 256}),
                         limits.head_dim_multiple);
+  s.head_dim = std::min(s.head_dim, limits.max_head_dim);
   s.heads_kv = draw.of<std::int64_t>({1, 1, 2, 3});
   s.group_size = draw.of<std::int64_t>({1, 1, 2, 3, 8});
   draw_sequences(draw, budget, s);
   s.wide_q_offsets = draw.chance(30);
   s.wide_kv_offsets = draw.chance(30);
   draw_mask(draw, s);
+  if (!limits.block_sparse) s.blocks.reset();
   const double usual = 1 / std::sqrt(static_cast<double>(s.head_dim));
   if (draw.chance(50)) s.scale = draw.of({0.0, -usual, 2 * usual, -0.3 * usual});
   if (draw.chance(30)) s.softcap = draw.of({0.5, 2.0, 30.0});

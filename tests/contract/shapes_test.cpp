@@ -13,7 +13,7 @@
 namespace jfa::contract {
 namespace {
 
-class Shapes : public testing::TestWithParam<const Engine*> {
+class Shapes : public EngineTest {
  protected:
   static void check(const Scenario& scenario) {
     for (const Way& way : GetParam()->ways()) {
@@ -45,6 +45,7 @@ TEST_P(Shapes, NoSequences) {
   check(scenario);
   scenario.slack = {3, 70};
   check(scenario);
+  if (!GetParam()->limits().block_sparse) return;
   scenario.blocks = BlockLists{};
   check(scenario);
 }
@@ -98,6 +99,7 @@ TEST_P(Shapes, EveryLengthAroundATile) {
 }
 
 TEST_P(Shapes, BlocksLargerThanEverySequence) {
+  if (!GetParam()->limits().block_sparse) GTEST_SKIP() << "takes no block-sparse masks";
   Scenario scenario = of({{{70, 130}, {}}, {{0, 5}, {}}, {{200, 3}, {1, 1}}, {{3, 0}, {}}});
   for (const bool broadcast_q : {false, true}) {
     if (broadcast_q) {
@@ -117,7 +119,8 @@ TEST_P(Shapes, ManyShortSequences) {
   Scenario scenario = of({});
   scenario.head_dim = 8;
   Draw draw(3);
-  for (int b = 0; b < (kSanitized ? 300 : 3000); ++b) {
+  const int count = GetParam()->limits().slow ? 60 : kSanitized ? 300 : 3000;
+  for (int b = 0; b < count; ++b) {
     scenario.sequences.push_back({{draw.below(4), draw.below(5)}, {draw.below(2), draw.below(2)}});
   }
   check(scenario);
@@ -131,7 +134,7 @@ TEST_P(Shapes, ManyShortSequences) {
 }
 
 TEST_P(Shapes, LongKeysAndLongQueries) {
-  if (kSanitized) GTEST_SKIP() << "long";
+  if (kSanitized || GetParam()->limits().slow) GTEST_SKIP() << "long";
   Scenario scenario = of({{{33, 6000}, {}}, {{3000, 7}, {}}, {{1, 20000}, {}}});
   scenario.heads_kv = 1;
   check_once(scenario);

@@ -1,0 +1,121 @@
+// The CUDA engine, through the public API, on copies of a test's tensors.
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "cuda/device_memory.hpp"
+#include "gpu_limits.hpp"
+#include "mirror.hpp"
+#include "problem/engine.hpp"
+
+namespace jfa::contract {
+namespace {
+
+class CudaEngine : public GpuKernelEngine {
+ public:
+  std::string name() const override { return "Cuda"; }
+
+  std::string unavailable() const override {
+    const jfa::Engine* engine = nullptr;
+    Status status = find_engine(Device::kCuda, engine);
+    if (status.ok()) status = engine->available();
+    return status.ok() ? "" : status.message();
+  }
+
+  std::vector<Way> ways() const override {
+    return {
+        {.name = "plan of the call"},
+        {.name = "plan made before", .plan = true},
+        {.name = "stream, check", .stream = true, .check = true},
+        {.name = "plan made before, stream, check", .plan = true, .stream = true, .check = true}};
+  }
+
+  void forward(const Inputs& inputs, const Options& options, const ForwardOutputs& outputs,
+               const Way& way) const override {
+    Mirror mirror;
+    for (const ConstTensorView& view : {inputs.q, inputs.k, inputs.v}) mirror.add(view);
+    mirror.add(ConstTensorView(outputs.out));
+    mirror.add(ConstLseView(outputs.lse));
+    for (const IndexView& view : indices_of(inputs)) mirror.add(view);
+    mirror.upload();
+    Call call(moved(inputs, mirror), options, way);
+    jfa::forward(call.inputs, options, {mirror.at(outputs.out), mirror.at(outputs.lse)},
+                 call.execution, call.plan ? &*call.plan : nullptr);
+    mirror.download(outputs.out);
+    mirror.download(outputs.lse);
+    if (way.check) throw_if_check_failed(call.check_result());
+  }
+
+  void backward(const Inputs&, const Options&, const BackwardInputs&, const BackwardOutputs&,
+                const Way&) const override {
+    FAIL() << "not offered";
+  }
+
+ private:
+  static std::vector<IndexView> indices_of(const Inputs& inputs) {
+    std::vector<IndexView> all{inputs.kv_offsets};
+    for (const auto& view : {inputs.q_offsets, inputs.q_lengths, inputs.kv_lengths}) {
+      if (view) all.push_back(*view);
+    }
+    return all;
+  }
+
+  static Inputs moved(const Inputs& inputs, const Mirror& mirror) {
+    Inputs result = inputs;
+    for (ConstTensorView* view : {&result.q, &result.k, &result.v}) *view = mirror.at(*view);
+    result.kv_offsets = mirror.at(inputs.kv_offsets);
+    for (auto* view : {&result.q_offsets, &result.q_lengths, &result.kv_lengths}) {
+      if (*view) *view = mirror.at(**view);
+    }
+    return result;
+  }
+
+  /// Workspace and check word hold NaN.
+  struct Call {
+    Call(const Inputs& moved_inputs, const Options& options, const Way& way)
+        : inputs(moved_inputs) {
+      execution.device = Device::kCuda;
+      if (way.stream) execution.stream = stream.emplace().get();
+      const WorkspaceSizes sizes = workspace_sizes(inputs, options, execution);
+      if (way.plan) {
+        Execution planning = execution;
+        give_workspace(plan_memory, sizes.plan, planning);
+        plan.emplace(inputs, options, planning);
+      }
+      give_workspace(workspace, sizes.forward, execution);
+      if (!way.check) return;
+      word.emplace(sizeof(std::uint64_t)).fill(0xFF);
+      execution.check = reinterpret_cast<std::uint64_t*>(word->data());
+    }
+
+    static void give_workspace(std::optional<cuda::DeviceMemory>& memory, std::size_t bytes,
+                               Execution& execution) {
+      memory.emplace(bytes).fill(0xFF);
+      execution.workspace = memory->data();
+      execution.workspace_bytes = bytes;
+    }
+
+    std::uint64_t check_result() const {
+      std::uint64_t value = 0;
+      word->download(&value);
+      return value;
+    }
+
+    Inputs inputs;
+    Execution execution;
+    std::optional<cuda::Stream> stream;
+    std::optional<cuda::DeviceMemory> workspace, plan_memory, word;
+    std::optional<Plan> plan;
+  };
+};
+
+}  // namespace
+
+const std::vector<const Engine*>& engines() {
+  static const CudaEngine cuda;
+  static const std::vector<const Engine*> all = {&cuda};
+  return all;
+}
+
+}  // namespace jfa::contract
