@@ -21,7 +21,7 @@ Status unavailable(const std::string& why) { return {ErrorCode::kUnavailable, wh
 Status no_device(cudaError_t error) {
   cudaGetLastError();  // what is reported here is not left for a later call to find
   return unavailable(std::string("device cuda is not available: ") + cudaGetErrorString(error) +
-                     "; it must be a GPU of " + kSupported + " with a driver for CUDA " +
+                     ", must be a GPU of " + kSupported + " with a driver for CUDA " +
                      version_text(CUDART_VERSION) + " or later");
 }
 

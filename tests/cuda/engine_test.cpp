@@ -86,9 +86,11 @@ TEST_F(CudaEngine, CapturedCallFollowsItsOffsets) {
     require(cudaStreamEndCapture(captured, &graph));
     cudaGraphExec_t replay = nullptr;
     require(cudaGraphInstantiate(&replay, graph, 0));
-    const std::vector<std::vector<std::int64_t>> batches = {
-        {300, 0, 17, 129, 1, 255}, {1, 1, 1, 1, 1, 697}, {0, 0, 702, 0, 0, 0},
-        {128, 128, 64, 64, 0, 100}, {300, 0, 17, 129, 1, 255}};
+    const std::vector<std::vector<std::int64_t>> batches = {{300, 0, 17, 129, 1, 255},
+                                                            {1, 1, 1, 1, 1, 697},
+                                                            {0, 0, 702, 0, 0, 0},
+                                                            {128, 128, 64, 64, 0, 100},
+                                                            {300, 0, 17, 129, 1, 255}};
     for (const auto& lengths : batches) {
       const HostTensor offsets = offsets_of(lengths);
       set_offsets(call, offsets);
@@ -221,11 +223,11 @@ TEST_F(CudaEngine, RefusesWorkspaceThatIsMissingOrSmall) {
   };
   call.execution.workspace_bytes -= 1;
   EXPECT_EQ(message(), "execution.workspace_bytes is " +
-                           std::to_string(call.execution.workspace_bytes) +
-                           ", must be at least " + needed);
+                           std::to_string(call.execution.workspace_bytes) + ", must be at least " +
+                           needed);
   call.execution.workspace = nullptr;
-  EXPECT_EQ(message(), "execution.workspace is null, must point to " + needed +
-                           " bytes of device memory");
+  EXPECT_EQ(message(),
+            "execution.workspace is null, must point to " + needed + " bytes of device memory");
 }
 
 TEST_F(CudaEngine, RefusesAPlanOfOtherShapes) {

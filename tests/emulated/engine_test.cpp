@@ -1,0 +1,251 @@
+// The emulator as an engine through the public API, and with it what every engine that launches
+// kernels refuses and checks: these tests need no GPU.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "batch/batch.hpp"
+#include "jfa/jfa.hpp"
+#include "reference/reference.hpp"
+
+namespace jfa {
+namespace {
+
+/// A call on the emulator: two sequences of 20 and 30 rows, 2 heads of 64.
+struct EmulatedCall {
+  explicit EmulatedCall(DType dtype = DType::kBf16, std::int64_t head_dim = 64)
+      : batch(make_batch(batch_case(dtype, head_dim), 1)),
+        out(dtype, {50, 2, head_dim}),
+        lse(DType::kF32, {2, 50}),
+        inputs(batch.inputs()),
+        outputs{out.view(), lse.lse_view()} {
+    execution.device = Device::kEmulator;
+  }
+
+  static Case batch_case(DType dtype, std::int64_t head_dim) {
+    Case c;
+    c.dtype = dtype;
+    c.heads_q = c.heads_kv = 2;
+    c.head_dim = head_dim;
+    c.kv_lengths = {20, 30};
+    return c;
+  }
+
+  void forward(const Plan* plan = nullptr) const {
+    jfa::forward(inputs, options, outputs, execution, plan);
+  }
+
+  void set_offsets(std::vector<double> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      batch.kv_offsets.set(static_cast<std::int64_t>(i), values[i]);
+      batch.q_offsets->set(static_cast<std::int64_t>(i), values[i]);
+    }
+  }
+
+  Batch batch;
+  HostTensor out, lse;
+  Inputs inputs;
+  Options options;
+  ForwardOutputs outputs;
+  Execution execution;
+};
+
+struct Refusal {
+  std::string name;
+  std::function<void(EmulatedCall&)> breaks;
+  std::string message;
+  ErrorCode code = ErrorCode::kUnsupported;
+};
+
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
+void PrintTo(const Refusal& refusal, std::ostream* os) { *os << refusal.name; }
+
+class RefusedByKernels : public testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusedByKernels, Message) {
+  EmulatedCall call;
+  GetParam().breaks(call);
+  call.out.fill(7);
+  try {
+    call.forward();
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).substr(0, GetParam().message.size()), GetParam().message);
+    EXPECT_EQ(error.code(), GetParam().code);
+  }
+  EXPECT_EQ(call.out.at(0), 7) << "a refused call wrote";
+}
+
+const std::byte* moved(const void* pointer, std::int64_t bytes) {
+  return static_cast<const std::byte*>(pointer) + bytes;
+}
+
+const Refusal kRefusals[] = {
+    {"Fp32",
+     [](EmulatedCall& c) {
+       c.inputs.q.dtype = c.inputs.k.dtype = c.inputs.v.dtype = c.outputs.out.dtype = DType::kF32;
+     },
+     "q.dtype is fp32, must be bf16 or fp16 on a GPU"},
+    {"HeadDim",
+     [](EmulatedCall& c) {
+       c.inputs.q.head_dim = c.inputs.k.head_dim = c.inputs.v.head_dim = c.outputs.out.head_dim =
+           60;
+     },
+     "q.head_dim is 60, must be a multiple of 8 on a GPU"},
+    {"KRowStride", [](EmulatedCall& c) { c.inputs.k.row_stride = 132; },
+     "k.row_stride is 132, must be a multiple of 8 on a GPU"},
+    {"VHeadStride", [](EmulatedCall& c) { c.inputs.v.head_stride = 65; },
+     "v.head_stride is 65, must be a multiple of 8 on a GPU"},
+    {"KData", [](EmulatedCall& c) { c.inputs.k.data = moved(c.inputs.k.data, 8); }, "k.data is 0x"},
+    {"OutRowStride", [](EmulatedCall& c) { c.outputs.out.row_stride = 130; },
+     "out.row_stride is 130, must be a multiple of 8 on a GPU"},
+    {"RowStrideTooLarge", [](EmulatedCall& c) { c.inputs.k.row_stride = std::int64_t{1} << 33; },
+     "k.row_stride is 8589934592, must be at most 4294967296 on a GPU"},
+    {"TooManyRows",
+     [](EmulatedCall& c) { c.inputs.k.rows = c.inputs.v.rows = std::int64_t{1} << 31; },
+     "k.rows is 2147483648, must be at most 2147418112 on a GPU"},
+    {"Stream", [](EmulatedCall& c) { c.execution.stream = &c; }, "execution.stream is 0x",
+     ErrorCode::kInvalidArgument},
+    {"CheckOnCpu",
+     [](EmulatedCall& c) {
+       static std::uint64_t word;
+       c.execution.device = Device::kCpu;
+       c.execution.check = &word;
+     },
+     "execution.check is 0x", ErrorCode::kInvalidArgument},
+    {"CheckMisaligned",
+     [](EmulatedCall& c) {
+       static std::uint64_t words[2];
+       c.execution.check =
+           reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(words) + 4);
+     },
+     "execution.check is 0x", ErrorCode::kInvalidArgument},
+    {"Workspace",
+     [](EmulatedCall& c) {
+       alignas(64) static std::byte small[64];
+       c.execution.workspace = small;
+       c.execution.workspace_bytes = sizeof small;
+     },
+     "execution.workspace_bytes is 64, must be at least ", ErrorCode::kInvalidArgument}};
+
+INSTANTIATE_TEST_SUITE_P(Arguments, RefusedByKernels, testing::ValuesIn(kRefusals),
+                         [](const auto& test) { return test.param.name; });
+
+template <typename Call>
+std::string message_of(Call&& call, ErrorCode code) {
+  try {
+    call();
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code);
+    return error.what();
+  }
+}
+
+TEST(EmulatedEngine, RefusesWhatNoKernelTakes) {
+  const EmulatedCall large(DType::kBf16, 264 - 8);
+  EXPECT_EQ(message_of([&] { large.forward(); }, ErrorCode::kUnsupported).substr(0, 63),
+            "no kernel of this build takes bf16 with head_dim = 256, must be");
+}
+
+std::string wrong_offsets(std::vector<double> offsets) {
+  EmulatedCall call;
+  call.set_offsets(std::move(offsets));
+  std::uint64_t word = 77;
+  call.execution.check = &word;
+  try {
+    call.forward();  // offsets are clamped: a read or write outside the tensors would be a finding
+  } catch (const Error& error) {  // those of falling offsets may say that a row belongs to two
+    EXPECT_NE(std::string(error.what()).find("has written before"), std::string::npos)
+        << error.what();
+  }
+  const std::string message =
+      message_of([&] { throw_if_check_failed(word); }, ErrorCode::kInvalidArgument);
+  return message.substr(0, message.find(','));
+}
+
+TEST(EmulatedEngine, CheckNamesTheFirstFault) {
+  EXPECT_EQ(wrong_offsets({0, 20, 50}), "");
+  EXPECT_EQ(wrong_offsets({1, 20, 50}), "kv_offsets[0] is not 0");
+  EXPECT_EQ(wrong_offsets({0, 20, 19}), "kv_offsets[2] is less than the offset before it");
+  EXPECT_EQ(wrong_offsets({0, 20, 51}), "kv_offsets[2] is past the tensor's rows");
+  EXPECT_EQ(wrong_offsets({0, -1, 51}), "kv_offsets[1] is less than the offset before it");
+}
+
+TEST(EmulatedEngine, CheckNamesWrongLengths) {
+  EmulatedCall call;
+  HostTensor lengths(DType::kI64, {2});
+  lengths.set(0, 20);
+  lengths.set(1, 31);
+  std::uint64_t word = 0;
+  call.execution.check = &word;
+  call.inputs.q_lengths = lengths.index_view();
+  call.forward();
+  EXPECT_EQ(message_of([&] { throw_if_check_failed(word); }, ErrorCode::kInvalidArgument),
+            "q_lengths[1] is below 0 or over the rows of its sequence, must be 0 to those");
+}
+
+TEST(EmulatedEngine, CheckFindsAPlanOfOtherOffsets) {
+  EmulatedCall call;
+  const Plan plan(call.inputs, call.options, call.execution);
+  std::uint64_t word = 77;
+  call.execution.check = &word;
+  call.forward(&plan);
+  EXPECT_EQ(word, 0U);
+  call.set_offsets({0, 30, 50});
+  call.forward(&plan);
+  EXPECT_EQ(message_of([&] { throw_if_check_failed(word); }, ErrorCode::kInvalidArgument),
+            "plan was made for other offsets or lengths, must be made for those of the call");
+}
+
+TEST(EmulatedEngine, PlanOfOtherShapesOrDeviceIsRefused) {
+  EmulatedCall call;
+  const Plan plan(call.inputs, call.options, call.execution);
+  EmulatedCall masked;
+  masked.options.mask.causal = true;  // tiles share no keys then
+  EXPECT_EQ(message_of([&] { masked.forward(&plan); }, ErrorCode::kInvalidArgument).substr(0, 22),
+            "plan was made for resi");
+  call.execution.device = Device::kCpu;
+  EXPECT_EQ(message_of([&] { call.forward(&plan); }, ErrorCode::kInvalidArgument),
+            "plan was made for another device than execution.device, must be made for it");
+}
+
+TEST(EmulatedEngine, WordsThatNoCallWroteAreRefused) {
+  for (const std::uint64_t word : {std::uint64_t{1}, ~std::uint64_t{0}}) {
+    EXPECT_NE(message_of([&] { throw_if_check_failed(word); }, ErrorCode::kInvalidArgument), "");
+  }
+}
+
+/// A strided view whose every row and head is the same.
+TEST(EmulatedEngine, StridesOfZero) {
+  EmulatedCall call;
+  call.inputs.v.row_stride = 0;
+  call.inputs.v.head_stride = 0;
+  call.forward();
+  for (std::int64_t i = 0; i < call.out.size(); ++i) {
+    ASSERT_NEAR(call.out.at(i), call.batch.v.at(i % 64), 0.03) << i;
+  }
+}
+
+TEST(CudaEngineWithoutGpu, SaysWhatIsMissing) {
+  EmulatedCall call;
+  call.execution.device = Device::kCuda;
+  const auto run = [&] { workspace_sizes(call.inputs, call.options, call.execution); };
+  std::string message;
+  try {
+    run();
+    GTEST_SKIP() << "there is a GPU";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+    message = error.what();
+  }
+  EXPECT_EQ(message.substr(0, 11), "device cuda");
+  EXPECT_NE(message.find(", must be "), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace jfa
