@@ -1,4 +1,6 @@
 // The CUDA engine, through the public API, on copies of a test's tensors.
+#include "cuda/cuda_engine.hpp"
+
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -15,6 +17,17 @@ namespace {
 class CudaEngine : public GpuKernelEngine {
  public:
   std::string name() const override { return "Cuda"; }
+
+  /// Builds for CI have fewer kernels.
+  Limits limits() const override {
+    Limits limits = GpuKernelEngine::limits();
+    limits.fp16 = limits.softcap = false;
+    for (const ForwardTraits& traits : cuda::forward_traits()) {
+      limits.fp16 = limits.fp16 || traits.dtype == DType::kF16;
+      limits.softcap = limits.softcap || traits.capped;
+    }
+    return limits;
+  }
 
   std::string unavailable() const override {
     const jfa::Engine* engine = nullptr;

@@ -16,6 +16,8 @@ namespace jfa::contract {
 /// What an engine takes.
 struct Limits {
   bool fp32 = true;
+  bool fp16 = true;
+  bool softcap = true;
   bool backward = true;
   bool block_sparse = true;
   std::int64_t head_dim_multiple = 1;
@@ -25,6 +27,10 @@ struct Limits {
   /// What it computes in a second is a thousandth of what others do: tests cover less.
   bool slow = false;
 };
+
+inline bool takes(const Limits& limits, DType dtype) {
+  return (limits.fp32 || dtype != DType::kF32) && (limits.fp16 || dtype != DType::kF16);
+}
 
 /// One way to make a call. All ways of an engine give bitwise equal results.
 struct Way {

@@ -128,7 +128,7 @@ TEST_P(Isolation, WhateverASequenceHoldsStaysThere) {
 TEST_P(Isolation, WhatAQuerySeesShows) {
   const Engine& engine = *GetParam();
   for (const DType dtype : {DType::kBf16, DType::kF16, DType::kF32}) {
-    if (dtype == DType::kF32 && !engine.limits().fp32) continue;
+    if (!takes(engine.limits(), dtype)) continue;
     Scenario scenario;
     scenario.dtype = dtype;
     scenario.sequences = {{{130, 200}, {}}, {{70, 64}, {}}};

@@ -96,7 +96,8 @@ Scenario draw_scenario(std::uint64_t seed, const Limits& limits, double budget) 
   Draw draw(seed);
   Scenario s;
   s.seed = draw.bits();
-  s.dtype = draw.of({DType::kBf16, DType::kF16, limits.fp32 ? DType::kF32 : DType::kBf16});
+  s.dtype = draw.of({DType::kBf16, DType::kF16, DType::kF32});
+  if (!takes(limits, s.dtype)) s.dtype = DType::kBf16;
   s.head_dim = round_up(draw.of<std::int64_t>({1, 3, 8, 33, 64, 64, 96, 128, 128, 200, 256}),
                         limits.head_dim_multiple);
   s.head_dim = std::min(s.head_dim, limits.max_head_dim);
@@ -110,6 +111,7 @@ Scenario draw_scenario(std::uint64_t seed, const Limits& limits, double budget) 
   const double usual = 1 / std::sqrt(static_cast<double>(s.head_dim));
   if (draw.chance(50)) s.scale = draw.of({0.0, -usual, 2 * usual, -0.3 * usual});
   if (draw.chance(30)) s.softcap = draw.of({0.5, 2.0, 30.0});
+  if (!limits.softcap) s.softcap = 0;
   s.deterministic = draw.chance(30);
   s.dlse = draw.chance(50);
   s.layout = draw.of({Layout::kDense, Layout::kHeadMajor, Layout::kByTensor, Layout::kByHead});
