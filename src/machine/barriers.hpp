@@ -173,23 +173,28 @@ struct Meeting {
   }
 };
 
-/// The turn goes back and forth between two parties of `Threads` threads each, over the named
-/// barriers `First` and `Second`. Before the first `take`, the second party gives the first its
-/// turn.
-template <class M, Name First, Name Second, class Ids, int Threads>
+/// The turn goes round parties of `Threads` threads each, over a named barrier of each party. Before
+/// the first `take`, somebody gives the first party its turn.
+template <class M, class Ids, int Threads, Name... Parties>
 struct Turn {
   static_assert(Threads % 32 == 0, "whole warps take turns");
 
-  /// Waits until `party` (0 or 1, the caller's own) has been given the turn.
+  /// Waits until `party`, the caller's own, has been given the turn.
   static JFA_DEVICE void take(int party, Site site = Site::here()) {
-    if (party == 0) M::template named_sync<First>(Ids::of(First), 2 * Threads, site);
-    if (party == 1) M::template named_sync<Second>(Ids::of(Second), 2 * Threads, site);
+    int i = 0;
+    const auto of = [&]<Name N>() {
+      if (party == i++) M::template named_sync<N>(Ids::of(N), 2 * Threads, site);
+    };
+    (of.template operator()<Parties>(), ...);
   }
 
-  /// Gives `party`, the other one, its turn.
+  /// Gives `party`, another one, its turn.
   static JFA_DEVICE void give(int party, Site site = Site::here()) {
-    if (party == 0) M::template named_arrive<First>(Ids::of(First), 2 * Threads, site);
-    if (party == 1) M::template named_arrive<Second>(Ids::of(Second), 2 * Threads, site);
+    int i = 0;
+    const auto to = [&]<Name N>() {
+      if (party == i++) M::template named_arrive<N>(Ids::of(N), 2 * Threads, site);
+    };
+    (to.template operator()<Parties>(), ...);
   }
 };
 

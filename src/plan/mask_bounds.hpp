@@ -38,6 +38,18 @@ constexpr Range visible_keys(Range queries, Extent extent, Window window) noexce
   return keys;
 }
 
+/// The keys that each of `queries` sees. `queries` is not empty.
+constexpr Range common_keys(Range queries, Extent extent, Window window) noexcept {
+  Range keys{0, extent.kv_length};
+  if (window.left >= 0) {
+    keys.begin = std::max(keys.begin, queries.end - 1 + extent.shift() - window.left);
+  }
+  if (window.right >= 0) {
+    keys.end = std::min(keys.end, queries.begin + extent.shift() + window.right + 1);
+  }
+  return keys;
+}
+
 /// The queries that see at least one of `keys`. `keys` is not empty.
 constexpr Range visible_queries(Range keys, Extent extent, Window window) noexcept {
   Range queries{0, extent.q_length};

@@ -18,9 +18,9 @@ void launch_forward() {
 }
 
 void launch_all() {
-  launch_forward<ForwardConfig{.head_dim = 64, .kv_slots = 4}>();
+  launch_forward<ForwardConfig{.head_dim = 64, .kv_slots = 8}>();
   launch_forward<ForwardConfig{.head_dim = 128}>();
-  launch<Forward<Hopper, ForwardConfig{.head_dim = 64, .kv_slots = 4, .half = true}>>(1, {},
+  launch<Forward<Hopper, ForwardConfig{.head_dim = 64, .kv_slots = 8, .half = true}>>(1, {},
                                                                                       nullptr);
   launch<Forward<Hopper, ForwardConfig{.head_dim = 128, .half = true}>>(1, {}, nullptr);
   launch<Planner<Hopper>>(1, {}, nullptr);

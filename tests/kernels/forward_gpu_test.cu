@@ -8,7 +8,7 @@ namespace jfa {
 inline namespace gpu {
 namespace {
 
-constexpr ForwardConfig kDim64 = {.head_dim = 64, .kv_slots = 4};
+constexpr ForwardConfig kDim64 = {.head_dim = 64, .kv_slots = 8};
 constexpr ForwardConfig kDim128 = {.head_dim = 128};
 constexpr ForwardConfig kHalf128 = {.head_dim = 128, .half = true};
 constexpr int kBlocks = 132;

@@ -21,7 +21,7 @@ struct PingPong {
     int order[2 * kRounds];
   };
   using Ids = BarrierIds<"first's turn", "second's turn">;
-  using Turns = Turn<M, "first's turn", "second's turn", Ids, 128>;
+  using Turns = Turn<M, Ids, 128, "first's turn", "second's turn">;
 
   static JFA_DEVICE void play(Smem& smem, int party) {
     if (party == 1) Turns::give(0);

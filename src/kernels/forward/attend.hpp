@@ -11,20 +11,20 @@ inline namespace JFA_BACKEND {
 template <class K>
 struct Attend {
   using M = typename K::M;
-  using Mask = typename K::Mask;
   using Smem = typename K::Smem;
   using Work = typename K::Work;
   using KvCursor = typename decltype(Smem::kv)::Cursor;
+  using Turns = Turn<M, typename K::Ids, 128, "first's turn", "second's turn", "third's turn">;
   static constexpr int kKeys = K::C.keys;
 
   enum class Next { Tile, Skip, End };
 
-  /// A tile in hand. Its work and its Q stay this warpgroup's until finish().
+  /// A tile. Its work and its Q stay this warpgroup's until finish().
   struct Current {
     const Work* work;
     int q_slot;
     int blocks;
-    int first_block;
+    Visits visits;
     bool first_of_run;
     bool last_of_run;
   };
@@ -54,41 +54,62 @@ struct Attend {
   KvCursor run_k = {};  // the run's first block
   KvCursor run_v = {};
   Current now = {};
-  const Work* ahead = nullptr;  // what look() found
+  Current ahead = {};  // what look() found
+  Next next = Next::End;
 
   JFA_DEVICE void run() {
-    Next next = look();
+    if (group == K::kGroups - 1) give_turn();
+    look();
     while (next != Next::End) {
       if (next == Next::Tile) {
-        next = attend();
+        attend();
       } else {
         skip();
-        next = look();
       }
     }
+    if (group == 0) take_turn();  // given by the last warpgroup's last
   }
 
   /// A stretch of tiles without a pause of the tensor cores.
-  JFA_DEVICE Next attend() {
+  JFA_DEVICE void attend() {
     start();
     for (;;) {
-      for (int block = now.blocks - 2; block >= 0; --block) step<false>(block);
-      const Next next = look();
-      if (next != Next::Tile) {
-        drain();
-        return next;
+      for (int i = now.visits.end - 2; i >= now.visits.begin; --i) step<false>(i);
+      // NOTE [passing by]: V of the block in hand holds its slot while K of blocks that are passed
+      // by are waited for; the ring must hold all of these.
+      constexpr int kPassable = (K::C.kv_slots - 2) / 2;
+      if (next != Next::Tile ||
+          now.visits.begin + ahead.blocks - ahead.visits.end > kPassable) {
+        break;
       }
       step<true>(0);
     }
+    drain();
   }
 
-  /// What the next tile holds for this warpgroup.
-  JFA_DEVICE Next look() {
-    ahead = &smem.work.wait(work);
-    if (M::uniform(M::load_shared(&ahead->blocks)) == 0) return Next::End;
-    const int row = M::uniform(M::load_shared(&ahead->q_row));
-    const int length = M::uniform(M::load_shared(&ahead->q_length));
-    return K::has_rows(p, row, length, group) ? Next::Tile : Next::Skip;
+  /// NOTE [turns]: every warpgroup takes as many turns a tile as that has blocks, so all take them
+  /// in the same order.
+  JFA_DEVICE void take_turn(Site site = Site::here()) {
+    if constexpr (K::C.turns) Turns::take(group, site);
+  }
+  JFA_DEVICE void give_turn(Site site = Site::here()) {
+    if constexpr (K::C.turns) Turns::give(group == K::kGroups - 1 ? 0 : group + 1, site);
+  }
+
+  /// Finds what the next tile holds for this warpgroup.
+  JFA_DEVICE void look() {
+    const Work& found = smem.work.wait(work);
+    const auto known = [](const int& x) { return M::uniform(M::load_shared(&x)); };
+    ahead.work = &found;
+    ahead.blocks = known(found.blocks);
+    const Visits& visits = found.visits[group];
+    ahead.visits = {known(visits.begin), known(visits.end), known(visits.plain_begin),
+                    known(visits.plain_end)};
+    ahead.first_of_run = known(found.first_of_run) != 0;
+    ahead.last_of_run = known(found.last_of_run) != 0;
+    next = ahead.blocks == 0                      ? Next::End
+           : ahead.visits.begin < ahead.visits.end ? Next::Tile
+                                                   : Next::Skip;
   }
 
   /// Takes the tile that look() found and waits for its Q. In a run, keys start over at its first
@@ -96,12 +117,8 @@ struct Attend {
   JFA_DEVICE void take() {
     work.advance();
     smem.q.wait(q);
-    now = {ahead,
-           q.slot,
-           M::uniform(M::load_shared(&ahead->blocks)),
-           M::uniform(M::load_shared(&ahead->first_block)),
-           M::uniform(M::load_shared(&ahead->first_of_run)) != 0,
-           M::uniform(M::load_shared(&ahead->last_of_run)) != 0};
+    now = ahead;
+    now.q_slot = q.slot;
     q.advance();
     if (now.first_of_run) run_k = k;
     k = run_k;
@@ -122,18 +139,36 @@ struct Attend {
     at.advance();
   }
 
+  /// Passes by K or V of `blocks` blocks in which the mask leaves this warpgroup nothing.
+  JFA_DEVICE void pass_by(KvCursor& at, int blocks, bool last_of_run = true) {
+    for (; blocks > 0; --blocks) {
+      smem.kv.wait(at);
+      give_back(at, last_of_run);
+    }
+  }
+  JFA_DEVICE void pass_turns(int blocks) {
+    for (; K::C.turns && blocks > 0; --blocks) {
+      take_turn();
+      give_turn();
+    }
+  }
+  /// Passes by whole blocks, one at a time: the ring may hold fewer, and others wait for turns.
+  JFA_DEVICE void pass_blocks(int blocks) {
+    for (; blocks > 0; --blocks) {
+      pass_by(k, 1, now.last_of_run);
+      pass_by(v, 1, now.last_of_run);
+      pass_turns(1);
+    }
+  }
+
   /// Past a tile in which this warpgroup has no rows.
   JFA_DEVICE void skip() {
     take();
     take_v();
-    for (int block = 0; block < now.blocks; ++block) {
-      smem.kv.wait(k);
-      give_back(k, now.last_of_run);
-      smem.kv.wait(v);
-      give_back(v, now.last_of_run);
-    }
+    pass_blocks(now.blocks);
     smem.o_ready[now.q_slot][group].open();
     smem.work.release(done);
+    look();
   }
 
   JFA_DEVICE auto query() { return smem.q.slots[now.q_slot].group[group].view(); }
@@ -142,14 +177,18 @@ struct Attend {
   JFA_DEVICE void start() {
     take();
     take_v();
+    pass_blocks(now.blocks - now.visits.end);
     auto& keys = smem.kv.wait(k);
+    take_turn();
     M::wgmma_fence();  // S, read by the tile before, before it is written
     wgmma(s, query(), keys, false);
     M::wgmma_commit();
+    give_turn();
+    look();
     wgmma_wait<0>(s);
     give_back(k, now.last_of_run);
     begin_rows();
-    weigh<true>(now.blocks - 1);
+    weigh(now.visits.end - 1);
     convert(probabilities, s);
   }
 
@@ -158,27 +197,37 @@ struct Attend {
   template <bool Boundary>
   JFA_DEVICE void step(int block) {
     const Current tile = now;
+    int passed = 0;
     if constexpr (Boundary) {
+      pass_by(k, now.visits.begin);
       take();
-      block = now.blocks - 1;
+      block = now.visits.end - 1;
+      passed = now.blocks - now.visits.end;
+      pass_by(k, passed);
+      pass_turns(passed + tile.visits.begin);
     }
     auto& keys = smem.kv.wait(k);
     auto& values = smem.kv.wait(v);
+    take_turn();
     M::wgmma_fence();  // S, converted to P, before it is written
     wgmma(s, query(), keys, false);
     M::wgmma_commit();
     add_values(values);
+    give_turn();
+    if constexpr (Boundary) look();
     wgmma_wait<1>(s);
     give_back(k, now.last_of_run);
     const RowState<M> finished = rows;
     if constexpr (Boundary) begin_rows();
-    weigh<Boundary || Mask::kInnerBlocks>(block);
+    weigh(block);
     accumulate = !Boundary;
     pin_softmax();
     wgmma_wait<0>(o, probabilities);
     give_back(v, tile.last_of_run);
     if constexpr (Boundary) {
+      pass_by(v, tile.visits.begin);
       take_v();
+      pass_by(v, passed);
       finish(tile, finished);
     }
     convert(probabilities, s);
@@ -190,6 +239,7 @@ struct Attend {
     wgmma_wait<0>(o, probabilities);
     give_back(v, now.last_of_run);
     finish(now, rows);
+    pass_blocks(now.visits.begin);
   }
 
   /// Issues O = factor O + P V, or O = P V for a tile's first block.
@@ -208,20 +258,25 @@ struct Attend {
   }
 
   /// Turns S into P, of which `block` counts from the tile's first key.
-  template <bool MayHide>
   JFA_DEVICE void weigh(int block) {
     const typename K::Scores scores{p.scores};
     scores.prepare(s);
-    if constexpr (MayHide) hide(s, mask(), (now.first_block + block) * kKeys);
+    if (block < now.visits.plain_begin || block >= now.visits.plain_end) hide(block);
     factor = exponentiate(s, rows, scores.scale());
   }
 
-  JFA_DEVICE Mask mask() const {
-    const int row = M::uniform(M::load_shared(&now.work->q_row));
-    return {p.mask, TileRows{.first = row + (group * K::kGroupRows >> p.pack_log2),
-                             .pack_log2 = p.pack_log2,
-                             .q_length = M::uniform(M::load_shared(&now.work->q_length)),
-                             .kv_length = M::uniform(M::load_shared(&now.work->kv_length))}};
+  /// Hides from S what the mask hides from these rows.
+  JFA_DEVICE void hide(int block) {
+    const Work& tile = *now.work;
+    const typename K::Mask mask{
+        p.mask, TileRows{.first = M::load_shared(&tile.q_row) + K::first_query(p, group),
+                         .pack_log2 = p.pack_log2,
+                         .q_length = M::load_shared(&tile.q_length),
+                         .kv_length = M::load_shared(&tile.kv_length)}};
+    const int first_key = (M::load_shared(&tile.first_block) + block) * kKeys;
+    s.apply([&](int row, int col, float& value) {
+      value = mask.sees(row, first_key + col) ? value : -__builtin_inff();
+    });
   }
 
   /// NOTE [pinned wait]: ptxas moves the wait for O up above the softmax unless a branch on its
@@ -262,10 +317,11 @@ struct Attend {
   }
 
   JFA_DEVICE void meet(Site site = Site::here()) const {
-    if (group == 0) {
-      Meeting<M, "first half", typename K::Ids, 128>::sync(site);
-    } else {
-      Meeting<M, "second half", typename K::Ids, 128>::sync(site);
+    using Ids = typename K::Ids;
+    if (group == 0) Meeting<M, "first's part", Ids, 128>::sync(site);
+    if (group == 1) Meeting<M, "second's part", Ids, 128>::sync(site);
+    if constexpr (K::kGroups > 2) {
+      if (group == 2) Meeting<M, "third's part", Ids, 128>::sync(site);
     }
   }
 };

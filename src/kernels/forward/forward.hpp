@@ -41,9 +41,11 @@ inline namespace JFA_BACKEND {
 
 struct ForwardConfig {
   int head_dim = 128;  // of the tiles; tensors may have less
+  int groups = 2;      // warpgroups that attend, 64 rows of a tile each
   int keys = 128;      // a block
   int q_slots = 3;
-  int kv_slots = 2;   // for a block of K and one of V
+  int kv_slots = 4;  // for a block of K or of V
+  bool turns = false;  // warpgroups issue MMAs by turns
   bool half = false;  // fp16 instead of bf16
 };
 
@@ -81,7 +83,7 @@ struct Forward {
   using Scores = ScorePolicy<M>;
   using T = std::conditional_t<C.half, fp16, bf16>;
 
-  static constexpr int kGroups = 2;
+  static constexpr int kGroups = C.groups;
   static constexpr int kGroupRows = 64;
   static constexpr int kTileRows = kGroups * kGroupRows;
   static constexpr int kThreads = 128 * (1 + kGroups);
@@ -90,6 +92,7 @@ struct Forward {
 
   /// One tile of queries: what every role needs to know of it.
   struct alignas(16) Work {
+    Visits visits[kGroups];
     int blocks;  // of keys; 0: there is no more work
     int first_block;
     int first_of_run;  // its keys and values are loaded
@@ -110,15 +113,17 @@ struct Forward {
     QTile group[kGroups];
   };
 
-  static constexpr int kReaders = 1 + kGroups + 4 * kGroups;  // warps that read work
+  static constexpr int kStorers = 2;                          // warps that store
+  static constexpr int kReaders = 1 + kStorers + 4 * kGroups;  // warps that read work
   using OReady = Gate<M, "o ready", By<OncePerWarp<4>>>;
   struct Smem {
-    Ring<M, "q", QSlot, C.q_slots, By<Tma>, FreedBy<OncePerWarp<kGroups>>> q;
-    Ring<M, "k, v", KvTile, 2 * C.kv_slots, By<Tma>, FreedBy<OncePerWarp<4 * kGroups>>> kv;
-    Ring<M, "work", Work, 3, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
+    Ring<M, "q", QSlot, C.q_slots, By<Tma>, FreedBy<OncePerWarp<kStorers>>> q;
+    Ring<M, "k, v", KvTile, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<4 * kGroups>>> kv;
+    Ring<M, "work", Work, 4, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
     OReady o_ready[C.q_slots][kGroups];
   };
-  using Ids = BarrierIds<"first half", "second half">;
+  using Ids = BarrierIds<"first's part", "second's part", "third's part", "first's turn",
+                         "second's turn", "third's turn">;
 
   struct Params {
     typename M::TensorMap q;
@@ -148,7 +153,7 @@ struct Forward {
   /// How the plan must cut sequences. Runs need tiles that see the same keys.
   static ItemShape item_shape(int heads_q, int heads_kv) {
     return {kTileRows / pack_of(heads_q, heads_kv), C.keys,
-            Mask::kInnerBlocks ? 0 : C.kv_slots * C.keys, kRunTiles};
+            Mask::kSharesKeys ? C.kv_slots / 2 * C.keys : 0, kRunTiles};
   }
 
   static Params make_params(const ForwardArguments<T>& a) {
@@ -180,35 +185,74 @@ struct Forward {
             Scores::Params::of(a.softmax_scale, a.softcap)};
   }
 
+  /// The first query of a warpgroup's part of a tile, counted from the tile's.
+  static JFA_DEVICE int first_query(const Params& p, int group) {
+    return group * kGroupRows >> p.pack_log2;
+  }
   /// Whether a warpgroup has rows in a tile. Roles that skip a warpgroup's part ask this.
   static JFA_DEVICE bool has_rows(const Params& p, int q_row, int q_length, int group) {
-    return q_row + (group * kGroupRows >> p.pack_log2) < q_length;
+    return q_row + first_query(p, group) < q_length;
   }
 
   // ---- schedule
+
+  /// Blocks begin .. end - 1 of a sequence.
+  struct Blocks {
+    int begin;
+    int end;
+  };
+
+  /// The blocks that hold visible keys of `queries`. Queries that see no key visit one block, masked
+  /// whole: they have outputs to write.
+  static JFA_DEVICE Blocks blocks_of(const Params& p, Range queries, Extent extent) {
+    const Range keys = Mask::some_keys(p.mask, queries, extent);
+    const int begin = keys.begin < 0 ? 0 : static_cast<int>(keys.begin);
+    if (keys.end <= begin) return {0, 1};
+    return {begin / C.keys, (static_cast<int>(keys.end) + C.keys - 1) / C.keys};
+  }
+
+  /// What `group` visits of a tile's blocks.
+  static JFA_DEVICE Visits visits_of(const Params& p, int group, Range tile, Extent extent,
+                                     Blocks blocks) {
+    const std::int64_t first = tile.begin + first_query(p, group);
+    const std::int64_t last = tile.begin + first_query(p, group + 1);
+    const Range queries{first, last < tile.end ? last : tile.end};
+    if (queries.begin >= queries.end) return {};
+    const Blocks own = blocks_of(p, queries, extent);
+    const Range plain = Mask::all_keys(p.mask, queries, extent);
+    const int plain_begin = plain.begin < 0 ? 0 : static_cast<int>(plain.begin);
+    const int plain_end = plain.end < 0 ? 0 : static_cast<int>(plain.end);
+    // Rows that see no key may stand beside rows whose blocks begin later; any block will do.
+    const bool inside = own.begin >= blocks.begin && own.end <= blocks.end;
+    return {inside ? own.begin - blocks.begin : 0, inside ? own.end - blocks.begin : 1,
+            (plain_begin + C.keys - 1) / C.keys - blocks.begin, plain_end / C.keys - blocks.begin};
+  }
 
   /// The tile's work, all but its place in a run. `tile` counts from the sequence's first.
   static JFA_DEVICE Work describe(const Params& p, const PlannedSequence& s, int pack, int tile) {
     const int row = tile * p.shape.tile_rows;
     const int end = row + p.shape.tile_rows < s.q_length ? row + p.shape.tile_rows : s.q_length;
-    const Range keys = Mask::keys(p.mask, {row, end}, {s.q_length, s.kv_length});
-    const int begin = keys.begin < 0 ? 0 : static_cast<int>(keys.begin);
-    // A tile that sees no key works on one block, masked whole: it has outputs to write.
-    const bool empty = keys.end <= begin;
-    const int first = empty ? 0 : begin / C.keys;
-    const int last = empty ? 1 : (static_cast<int>(keys.end) + C.keys - 1) / C.keys;
-    return {.blocks = last - first,
-            .first_block = first,
-            .first_of_run = 1,
-            .last_of_run = 1,
-            .q_head = pack << p.pack_log2,
-            .kv_head = pack / p.kv_packs,
-            .q_row = row,
-            .q_begin = s.q_begin,
-            .q_length = s.q_length,
-            .kv_begin = s.kv_begin,
-            .kv_length = s.kv_length,
-            .out_begin = s.out_begin};
+    const Extent extent{s.q_length, s.kv_length};
+    const Range queries{row, end};
+    const Blocks blocks = blocks_of(p, queries, extent);
+    Work work{.visits = {},
+              .blocks = blocks.end - blocks.begin,
+              .first_block = blocks.begin,
+              .first_of_run = 1,
+              .last_of_run = 1,
+              .q_head = pack << p.pack_log2,
+              .kv_head = pack / p.kv_packs,
+              .q_row = row,
+              .q_begin = s.q_begin,
+              .q_length = s.q_length,
+              .kv_begin = s.kv_begin,
+              .kv_length = s.kv_length,
+              .out_begin = s.out_begin};
+    JFA_UNROLL
+    for (int group = 0; group < kGroups; ++group) {
+      work.visits[group] = visits_of(p, group, queries, extent, blocks);
+    }
+    return work;
   }
 
   /// The lowest bit set.
@@ -271,7 +315,7 @@ struct Forward {
     const RaggedRows rows{work.q_begin, work.q_length};
     smem.q.fill(q, [&](QSlot& slot, Mbarrier& full) {
       for (int group = 0; group < kGroups; ++group) {
-        const int row = work.q_row + (group * kGroupRows >> p.pack_log2);
+        const int row = work.q_row + first_query(p, group);
         tma_load(full, slot.group[group], p.q,
                  {0, work.q_head, rows.at(row), rows.end(), kRaggedRows});
       }
@@ -305,9 +349,10 @@ struct Forward {
 
   // ---- store
 
-  static JFA_DEVICE void store(const Params& p, Smem& smem, int group) {
+  /// Stores the parts of warpgroups `storer`, `storer` + kStorers, ...
+  static JFA_DEVICE void store(const Params& p, Smem& smem, int storer) {
     if (p.q_rows.offsets.data != nullptr) {
-      const FillGaps<M, T> gaps{p.outputs, 32 * group + M::lane(), 32 * kGroups};
+      const FillGaps<M, T> gaps{p.outputs, 32 * storer + M::lane(), 32 * kStorers};
       gaps.run(p.q_rows, p.batch);
     }
     auto r = smem.work.reader();
@@ -317,16 +362,18 @@ struct Forward {
       const Work work = M::load_shared(&smem.work.wait(r));
       smem.work.release(r);
       if (work.blocks == 0) break;
-      typename OReady::Key ready{q.phase};  // opened once for each use of the slot
-      smem.o_ready[q.slot][group].pass(ready);
-      if (lead && has_rows(p, work.q_row, work.q_length, group)) {
-        const RaggedRows rows{work.out_begin, work.q_length};
-        const int row = work.q_row + (group * kGroupRows >> p.pack_log2);
-        tma_store(p.out, {0, work.q_head, rows.at(row), rows.end(), kRaggedRows},
-                  smem.q.slots[q.slot].group[group]);
-        M::bulk_commit();
-        wait_read<M>();
+      const RaggedRows rows{work.out_begin, work.q_length};
+      for (int group = storer; group < kGroups; group += kStorers) {
+        typename OReady::Key ready{q.phase};  // opened once for each use of the slot
+        smem.o_ready[q.slot][group].pass(ready);
+        if (lead && has_rows(p, work.q_row, work.q_length, group)) {
+          const int row = work.q_row + first_query(p, group);
+          tma_store(p.out, {0, work.q_head, rows.at(row), rows.end(), kRaggedRows},
+                    smem.q.slots[q.slot].group[group]);
+          M::bulk_commit();
+        }
       }
+      if (lead) wait_read<M>();
       smem.q.release(q);
     }
   }
@@ -342,13 +389,13 @@ struct Forward {
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     init_barriers<M>([&] { init(smem); });
-    warp_roles<M>(role<"produce", Warps{0, 4}, Regs{40}>([&] {
+    warp_roles<M>(role<"produce", Warps{0, 4}, Regs{kGroups == 2 ? 40 : 32}>([&] {
                     warp_roles<M>(
                         role<"schedule", Warps{0, 1}>([&] { schedule(p, smem); }),
                         role<"load", Warps{1, 1}>([&] { load(p, smem); }),
                         role<"store", Warps{2, 2}>([&] { store(p, smem, M::warp_index() - 2); }));
                   }),
-                  role<"attend", Warps{4, 8}, Regs{232}>([&] {
+                  role<"attend", Warps{4, 4 * kGroups}, Regs{kGroups == 2 ? 232 : 160}>([&] {
                     Attend<Forward> attend{p, smem, M::warp_index() / 4 - 1};
                     attend.run();
                   }));

@@ -166,7 +166,7 @@ void bench(const BenchCase& c, Peers peers) {
 }
 
 void bench(const BenchCase& c, Peers peers) {
-  constexpr ForwardConfig k64 = {.head_dim = 64, .kv_slots = 4};
+  constexpr ForwardConfig k64 = {.head_dim = 64, .kv_slots = 8};
   constexpr ForwardConfig k128 = {.head_dim = 128};
   if (c.dim == 64) {
     if (c.masked()) bench<Forward<Hopper, k64, WindowMask>>(c, peers);

@@ -1,17 +1,19 @@
 // Mask policies: which keys a query row sees.
 //
 // A policy has
-//   Params                        plain values, from Params::of(window)
-//   keys(params, queries, extent) the keys that some of the queries may see
-//   queries(params, keys, extent) the queries that may see some of the keys
-//   Mask(params, queries)         for 64 rows of a tile: `queries` says where they stand
-//   touches(first_key, keys)      whether it hides some of these keys from some of the rows
-//   sees(row, key)                for a row 0 .. 63
-//   kInnerBlocks                  whether other blocks than a tile's first may be touched
-// Blocks are visited from the last key down, so that the end of a sequence is in the first.
+//   Params                               plain values, from Params::of(window)
+//   some_keys(params, queries, extent)   the keys that at least one of the queries may see
+//   all_keys(params, queries, extent)    the keys that each of the queries sees
+//   queries(params, keys, extent)        the queries that may see some of the keys
+//   Mask(params, rows)                   for up to 64 rows: `rows` says where they stand
+//   touches(first_key, keys)             whether it hides some of these keys from some of the rows
+//   sees(row, key)                       for a row 0 .. 63
+//   kSharesKeys                          whether the tiles of a sequence all see the same keys
+// `queries` is not empty. A block of keys is masked element by element only where some of it is
+// visible and not all of it to all rows.
 #pragma once
 
-#include "kernels/forward/softmax.hpp"
+#include "machine/machine.hpp"
 #include "plan/mask_bounds.hpp"
 
 namespace jfa {
@@ -25,17 +27,29 @@ struct TileRows {
   int kv_length;
 };
 
+/// The blocks of a tile that a warpgroup visits, `begin` to `end` - 1 of those the tile loads; none
+/// where it has no rows. From `plain_begin` to `plain_end` - 1 nothing is masked.
+struct alignas(16) Visits {
+  int begin;
+  int end;
+  int plain_begin;
+  int plain_end;
+};
+
 /// Every key of the sequence.
 template <class M>
 struct NoMask {
-  static constexpr bool kInnerBlocks = false;
+  static constexpr bool kSharesKeys = true;
   struct Params {
     static Params of(Window) { return {}; }
   };
 
   int kv_length;
 
-  static JFA_DEVICE Range keys(const Params&, Range, Extent extent) {
+  static JFA_DEVICE Range some_keys(const Params&, Range, Extent extent) {
+    return {0, extent.kv_length};
+  }
+  static JFA_DEVICE Range all_keys(const Params&, Range, Extent extent) {
     return {0, extent.kv_length};
   }
   static JFA_DEVICE Range queries(const Params&, Range, Extent extent) {
@@ -49,7 +63,7 @@ struct NoMask {
 /// Keys from `left` before the query's position to `right` behind it, causal included.
 template <class M>
 struct WindowMask {
-  static constexpr bool kInnerBlocks = true;
+  static constexpr bool kSharesKeys = false;
   static constexpr int kUnbounded = 1 << 30;  // more than any sequence has rows
   struct Params {
     int left;
@@ -68,37 +82,25 @@ struct WindowMask {
   int kv_length;
   Params window;
 
-  static JFA_DEVICE Range keys(const Params& p, Range queries, Extent extent) {
+  static JFA_DEVICE Range some_keys(const Params& p, Range queries, Extent extent) {
     return visible_keys(queries, extent, {p.left, p.right});
   }
   static JFA_DEVICE Range queries(const Params& p, Range keys, Extent extent) {
     return visible_queries(keys, extent, {p.left, p.right});
+  }
+  static JFA_DEVICE Range all_keys(const Params& p, Range queries, Extent extent) {
+    return common_keys(queries, extent, {p.left, p.right});
   }
   JFA_DEVICE WindowMask(const Params& p, const TileRows& rows)
       : position(rows.first + rows.kv_length - rows.q_length),
         pack_log2(rows.pack_log2),
         kv_length(rows.kv_length),
         window(p) {}
-  JFA_DEVICE bool touches(int first_key, int keys) const {
-    const int last = first_key + keys - 1;
-    return last >= kv_length || last > position + window.right ||
-           first_key < position + (63 >> pack_log2) - window.left;
-  }
   JFA_DEVICE bool sees(int row, int key) const {
     const int at = position + (row >> pack_log2);
     return key < kv_length && key <= at + window.right && key >= at - window.left;
   }
 };
-
-/// Hides from `s`, whose columns are keys from `first_key` on, what the mask hides.
-template <class Mask, class M, int N>
-JFA_DEVICE void hide(Fragment<M, N>& s, const Mask& mask, int first_key) {
-  if (mask.touches(first_key, N)) {
-    s.apply([&](int row, int col, float& v) {
-      v = mask.sees(row, first_key + col) ? v : -__builtin_inff();
-    });
-  }
-}
 
 }  // namespace JFA_BACKEND
 }  // namespace jfa
