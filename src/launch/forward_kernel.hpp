@@ -14,9 +14,11 @@ namespace jfa {
 /// What a forward kernel is compiled for.
 struct ForwardTraits {
   DType dtype;
-  int head_dim;  ///< of its tiles: takes tensors with up to so much
-  bool masked;   ///< takes windows and causal masks
-  bool capped;   ///< applies a softcap; else takes none
+  int head_dim;    ///< of its tiles: takes tensors with up to so much
+  int tile_rows;   ///< queries a tile
+  int short_keys;  ///< meant for sequences of up to so many keys; 0: for longer ones
+  bool masked;     ///< takes windows and causal masks
+  bool capped;     ///< applies a softcap; else takes none
 };
 
 /// Device memory that a call needs besides its tensors.
@@ -38,9 +40,9 @@ struct ForwardKernel {
 std::string describe(const ForwardTraits& traits);
 
 /// Whether a kernel can compute a problem, and whether it is the better one of two that can: small
-/// tiles, nothing that the problem does not need.
+/// tiles, nothing that the problem does not need, and what suits lengths as far as shapes tell.
 bool can_compute(const ForwardTraits& traits, const Problem& problem) noexcept;
-bool better(const ForwardTraits& a, const ForwardTraits& b) noexcept;
+bool better(const ForwardTraits& a, const ForwardTraits& b, const Problem& problem) noexcept;
 
 /// Why no kernel of this build can compute a problem.
 Status no_kernel(const Problem& problem, std::span<const ForwardTraits> kernels);
@@ -52,7 +54,7 @@ Status choose(std::span<const ForwardKernel<Queue>> kernels, const Problem& prob
   chosen = nullptr;
   for (const ForwardKernel<Queue>& kernel : kernels) {
     if (!can_compute(kernel.traits, problem)) continue;
-    if (chosen == nullptr || better(kernel.traits, chosen->traits)) chosen = &kernel;
+    if (chosen == nullptr || better(kernel.traits, chosen->traits, problem)) chosen = &kernel;
   }
   if (chosen != nullptr) return {};
   std::vector<ForwardTraits> all;

@@ -65,18 +65,18 @@ typename K::Params forward_params(const Problem& problem, const ForwardOutputs& 
                          .ticket = scratch.ticket});
 }
 
-template <class M, int HeadDim, bool Half, bool Masked, bool Capped>
+template <class M, ForwardConfig C, bool Masked, bool Capped>
 struct ForwardChoice {
   static_assert(Masked || !Capped, "softcap comes with masks");
-  using K = Forward<M, forward_config(HeadDim, Half), WindowMask, CappedScores>;
+  using K = Forward<M, C, WindowMask, CappedScores>;
 };
-template <class M, int HeadDim, bool Half>
-struct ForwardChoice<M, HeadDim, Half, true, false> {
-  using K = Forward<M, forward_config(HeadDim, Half), WindowMask>;
+template <class M, ForwardConfig C>
+struct ForwardChoice<M, C, true, false> {
+  using K = Forward<M, C, WindowMask>;
 };
-template <class M, int HeadDim, bool Half>
-struct ForwardChoice<M, HeadDim, Half, false, false> {
-  using K = Forward<M, forward_config(HeadDim, Half)>;
+template <class M, ForwardConfig C>
+struct ForwardChoice<M, C, false, false> {
+  using K = Forward<M, C>;
 };
 
 template <class K, class Queue>
@@ -87,10 +87,12 @@ void launch_forward(const Problem& problem, const ForwardOutputs& outputs,
 }
 
 /// The forward kernel of a machine M for `head_dim` columns, as launched on a Queue.
-template <class Queue, class M, int HeadDim, bool Half, bool Masked, bool Capped>
+template <class Queue, class M, int HeadDim, Tiles Shape, bool Half, bool Masked, bool Capped>
 ForwardKernel<Queue> forward_kernel() {
-  using K = typename ForwardChoice<M, HeadDim, Half, Masked, Capped>::K;
-  return {{Half ? DType::kF16 : DType::kBf16, HeadDim, Masked, Capped},
+  constexpr ForwardConfig kConfig = forward_config(HeadDim, Shape, Half);
+  using K = typename ForwardChoice<M, kConfig, Masked, Capped>::K;
+  return {{Half ? DType::kF16 : DType::kBf16, HeadDim, K::kTileRows,
+           Shape == Tiles::Short ? kConfig.kv_slots / 2 * kConfig.keys : 0, Masked, Capped},
           K::item_shape,
           launch_forward<K, Queue>};
 }

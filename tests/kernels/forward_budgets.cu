@@ -4,25 +4,32 @@
 // budget: 7ForwardI registers 168
 // budget: 7PlannerI registers 48
 #include "cuda/launch.hpp"
-#include "kernels/forward/forward.hpp"
+#include "kernels/forward/configs.hpp"
 #include "plan/planner.hpp"
 
 namespace jfa {
 inline namespace gpu {
 
-template <ForwardConfig C>
+template <bool Half>
 void launch_forward() {
-  launch<Forward<Hopper, C>>(1, {}, nullptr);
-  launch<Forward<Hopper, C, WindowMask>>(1, {}, nullptr);
-  launch<Forward<Hopper, C, WindowMask, CappedScores>>(1, {}, nullptr);
+  constexpr ForwardConfig k64 = forward_config(64, Tiles::Wide, Half);
+  constexpr ForwardConfig k128 = forward_config(128, Tiles::Wide, Half);
+  constexpr ForwardConfig k256 = forward_config(256, Tiles::Wide, Half);
+  launch<Forward<Hopper, k64>>(1, {}, nullptr);
+  launch<Forward<Hopper, k64, WindowMask>>(1, {}, nullptr);
+  launch<Forward<Hopper, k64, WindowMask, CappedScores>>(1, {}, nullptr);
+  launch<Forward<Hopper, k128>>(1, {}, nullptr);
+  launch<Forward<Hopper, forward_config(128, Tiles::Short, Half)>>(1, {}, nullptr);
+  launch<Forward<Hopper, forward_config(128, Tiles::Short, Half), WindowMask>>(1, {}, nullptr);
+  launch<Forward<Hopper, k128, WindowMask>>(1, {}, nullptr);
+  launch<Forward<Hopper, k128, WindowMask, CappedScores>>(1, {}, nullptr);
+  launch<Forward<Hopper, k256, WindowMask>>(1, {}, nullptr);
+  launch<Forward<Hopper, k256, WindowMask, CappedScores>>(1, {}, nullptr);
 }
 
 void launch_all() {
-  launch_forward<ForwardConfig{.head_dim = 64, .kv_slots = 8}>();
-  launch_forward<ForwardConfig{.head_dim = 128}>();
-  launch<Forward<Hopper, ForwardConfig{.head_dim = 64, .kv_slots = 8, .half = true}>>(1, {},
-                                                                                      nullptr);
-  launch<Forward<Hopper, ForwardConfig{.head_dim = 128, .half = true}>>(1, {}, nullptr);
+  launch_forward<false>();
+  launch_forward<true>();
   launch<Planner<Hopper>>(1, {}, nullptr);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "kernels/forward/configs.hpp"
 #include "kernels/forward_checks.hpp"
 #include "machine/emulated_device.hpp"
 
@@ -10,8 +11,15 @@ namespace jfa {
 inline namespace emulated {
 namespace {
 
+// Two warpgroups; three with two Q slots; three with turns; two with a single Q slot.
 constexpr ForwardConfig kDim64 = {.head_dim = 64};
-constexpr ForwardConfig kDim128 = {.head_dim = 128};
+constexpr ForwardConfig kWide64 = {
+    .head_dim = 64, .groups = 3, .keys = 80, .q_slots = 2, .kv_slots = 6};
+constexpr ForwardConfig kTurns64 = forward_config(64, Tiles::Wide, false);
+constexpr ForwardConfig kOneQ64 = {.head_dim = 64, .keys = 80, .q_slots = 1};
+constexpr ForwardConfig kDim128 = forward_config(128, Tiles::Short, false);
+constexpr ForwardConfig kWide128 = forward_config(128, Tiles::Wide, false);
+constexpr ForwardConfig kDim256 = forward_config(256, Tiles::Wide, false);
 constexpr ForwardConfig kHalf64 = {.head_dim = 64, .half = true};
 using M = EmulatedHopper;
 
@@ -35,33 +43,58 @@ void check_turn(const Case& c, std::uint64_t turn, const ForwardOptions& options
   }
 }
 
-TEST(ForwardEmulated, LengthGrid) {
-  const std::int64_t around[] = {0, 1, 127, 128, 129};
+/// Lengths around the tile's rows and the block's keys, each against each.
+template <class K>
+void check_length_grid() {
   std::uint64_t turn = 0;
-  for (const std::int64_t q : around) {
-    for (const std::int64_t kv : around) {
-      const Case c = small_case({q, 3}, {kv, 2});
-      check_turn<Forward<M, kDim64>>(c, turn++);
-      if (HasFatalFailure()) return;
+  for (const std::int64_t q : {0, 1, K::kTileRows - 1, K::kTileRows, K::kTileRows + 1}) {
+    for (const std::int64_t kv : {0, 1, K::C.keys - 1, K::C.keys, K::C.keys + 1}) {
+      check_turn<K>(small_case({q, 3}, {kv, 2}), turn++);
+      if (testing::Test::HasFatalFailure()) return;
     }
   }
 }
 
-TEST(ForwardEmulated, MixedLengthsUnderEverySchedule) {
+TEST(ForwardEmulated, LengthGrid) { check_length_grid<Forward<M, kDim64>>(); }
+TEST(ForwardEmulated, LengthGridThreeWarpgroups) { check_length_grid<Forward<M, kWide64>>(); }
+TEST(ForwardEmulated, LengthGridTurns) { check_length_grid<Forward<M, kTurns64>>(); }
+TEST(ForwardEmulated, LengthGridOneQ) { check_length_grid<Forward<M, kOneQ64, WindowMask>>(); }
+
+template <class K>
+void check_mixed_lengths() {
   const Case c = small_case({130, 0, 64, 300, 1, 40}, {1, 5, 0, 260, 300, 129});
-  for (std::uint64_t turn = 0; turn < 14; ++turn) {
-    check_turn<Forward<M, kDim64>>(c, turn);
-    if (HasFatalFailure()) return;
+  for (std::uint64_t turn = 0; turn < 7; ++turn) {
+    check_turn<K>(c, turn);
+    if (testing::Test::HasFatalFailure()) return;
   }
 }
 
-TEST(ForwardEmulated, HeadDim128) {
+TEST(ForwardEmulated, MixedLengthsUnderEverySchedule) {
+  check_mixed_lengths<Forward<M, kDim64>>();
+  check_mixed_lengths<Forward<M, kWide64>>();
+  check_mixed_lengths<Forward<M, kTurns64>>();
+  check_mixed_lengths<Forward<M, kOneQ64, WindowMask>>();
+}
+
+template <class K>
+void check_head_dim(std::int64_t head_dim, std::uint64_t turns) {
   Case c = small_case({130, 20}, {260, 129});
-  c.head_dim = 128;
-  for (std::uint64_t turn = 0; turn < 7; ++turn) {
-    check_turn<Forward<M, kDim128>>(c, turn);
-    if (HasFatalFailure()) return;
+  c.head_dim = head_dim;
+  for (std::uint64_t turn = 0; turn < turns; ++turn) {
+    check_turn<K>(c, turn);
+    if (testing::Test::HasFatalFailure()) return;
   }
+}
+
+/// Head dims that fill a tile, and smaller ones that are filled up with zeros.
+TEST(ForwardEmulated, HeadDims) {
+  check_head_dim<Forward<M, kDim128>>(128, 4);
+  check_head_dim<Forward<M, kWide128>>(128, 3);
+  check_head_dim<Forward<M, kWide128>>(96, 2);
+  check_head_dim<Forward<M, kTurns64>>(8, 2);
+  check_head_dim<Forward<M, kTurns64>>(40, 1);
+  check_head_dim<Forward<M, kDim256, WindowMask>>(256, 2);
+  check_head_dim<Forward<M, kDim256, WindowMask>>(136, 1);
 }
 
 TEST(ForwardEmulated, HalfPrecision) {
@@ -86,14 +119,32 @@ TEST(ForwardEmulated, RunsOfTilesShareKeys) {
   }
 }
 
-TEST(ForwardEmulated, Masks) {
+template <class K>
+void check_masks(std::uint64_t turn) {
   const Window windows[] = {{-1, 0}, {10, 0}, {100, 20}, {0, 0}, {-1, 70}, {3, -1}, {200, 150}};
-  std::uint64_t turn = 0;
   for (const Window window : windows) {
     // Fewer queries than keys, more, as many; rows that see nothing.
     Case c = small_case({130, 300, 129, 1, 70}, {300, 130, 129, 200, 0});
     c.window = window;
-    check_turn<Forward<M, kDim64, WindowMask>>(c, turn++);
+    check_turn<K>(c, turn++);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(ForwardEmulated, Masks) { check_masks<Forward<M, kDim64, WindowMask>>(0); }
+TEST(ForwardEmulated, MasksThreeWarpgroups) { check_masks<Forward<M, kWide64, WindowMask>>(3); }
+TEST(ForwardEmulated, MasksTurns) { check_masks<Forward<M, kTurns64, WindowMask>>(5); }
+TEST(ForwardEmulated, MasksOneQ) { check_masks<Forward<M, kOneQ64, WindowMask>>(1); }
+
+/// A warpgroup that sees fewer blocks than its tile, before and behind.
+TEST(ForwardEmulated, BlocksPassedBy) {
+  std::uint64_t turn = 0;
+  for (const Window window : {Window{-1, 0}, Window{30, 0}, Window{0, 5}}) {
+    Case c = small_case({400, 192}, {900, 700});
+    c.window = window;
+    check_turn<Forward<M, kWide64, WindowMask>>(c, turn++);
+    check_turn<Forward<M, kTurns64, WindowMask>>(c, turn++);
+    check_turn<Forward<M, kOneQ64, WindowMask>>(c, turn++);
     if (HasFatalFailure()) return;
   }
 }
@@ -107,7 +158,7 @@ TEST(ForwardEmulated, GroupedHeads) {
     c.heads_q = 2 * group;
     check_turn<Forward<M, kDim64>>(c, turn++);
     c.causal = true;
-    check_turn<Forward<M, kDim64, WindowMask>>(c, turn++);
+    check_turn<Forward<M, kWide64, WindowMask>>(c, turn++);
     if (HasFatalFailure()) return;
   }
 }

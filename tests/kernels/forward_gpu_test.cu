@@ -1,6 +1,7 @@
 // The forward kernel on a GPU against the fp64 reference.
 #include <gtest/gtest.h>
 
+#include "kernels/forward/configs.hpp"
 #include "kernels/forward_checks.hpp"
 #include "machine/cuda_device.hpp"
 
@@ -8,9 +9,11 @@ namespace jfa {
 inline namespace gpu {
 namespace {
 
-constexpr ForwardConfig kDim64 = {.head_dim = 64, .kv_slots = 8};
-constexpr ForwardConfig kDim128 = {.head_dim = 128};
-constexpr ForwardConfig kHalf128 = {.head_dim = 128, .half = true};
+constexpr ForwardConfig kDim64 = forward_config(64, Tiles::Wide, false);
+constexpr ForwardConfig kDim128 = forward_config(128, Tiles::Wide, false);
+constexpr ForwardConfig kShort128 = forward_config(128, Tiles::Short, false);
+constexpr ForwardConfig kDim256 = forward_config(256, Tiles::Wide, false);
+constexpr ForwardConfig kHalf128 = forward_config(128, Tiles::Wide, true);
 constexpr int kBlocks = 132;
 
 class ForwardOnGpu : public testing::Test {
@@ -42,7 +45,15 @@ Case grid_case(std::int64_t head_dim, bool causal) {
 
 TEST_F(ForwardOnGpu, LengthGrid) {
   check<Forward<Hopper, kDim128>>(grid_case(128, false), 1);
+  check<Forward<Hopper, kShort128>>(grid_case(128, false), 1);
   check<Forward<Hopper, kDim64>>(grid_case(64, false), 2);
+}
+
+TEST_F(ForwardOnGpu, HeadDims) {
+  check<Forward<Hopper, kDim64>>(grid_case(40, false), 21);
+  check<Forward<Hopper, kDim128>>(grid_case(96, false), 22);
+  check<Forward<Hopper, kDim256, WindowMask>>(grid_case(192, true), 23);
+  check<Forward<Hopper, kDim256, WindowMask>>(grid_case(256, false), 24);
 }
 
 TEST_F(ForwardOnGpu, LengthGridHalfPrecision) {
@@ -57,6 +68,9 @@ TEST_F(ForwardOnGpu, LengthGridMasked) {
   Case c = grid_case(128, false);
   c.window = {100, 30};
   check<Forward<Hopper, kDim128, WindowMask>>(c, 6);
+  c = grid_case(64, false);
+  c.window = {20, 0};
+  check<Forward<Hopper, kDim64, WindowMask>>(c, 25);
 }
 
 TEST_F(ForwardOnGpu, GroupedHeads) {

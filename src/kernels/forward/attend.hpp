@@ -77,9 +77,9 @@ struct Attend {
       for (int i = now.visits.end - 2; i >= now.visits.begin; --i) step<false>(i);
       // NOTE [passing by]: V of the block in hand holds its slot while K of blocks that are passed
       // by are waited for; the ring must hold all of these.
-      constexpr int kPassable = (K::C.kv_slots - 2) / 2;
-      if (next != Next::Tile ||
-          now.visits.begin + ahead.blocks - ahead.visits.end > kPassable) {
+      // With one Q slot the next tile's Q comes once this tile's O has left it.
+      constexpr int kPassable = K::C.q_slots == 1 ? -1 : (K::C.kv_slots - 2) / 2;
+      if (next != Next::Tile || now.visits.begin + ahead.blocks - ahead.visits.end > kPassable) {
         break;
       }
       step<true>(0);
@@ -107,7 +107,7 @@ struct Attend {
                     known(visits.plain_end)};
     ahead.first_of_run = known(found.first_of_run) != 0;
     ahead.last_of_run = known(found.last_of_run) != 0;
-    next = ahead.blocks == 0                      ? Next::End
+    next = ahead.blocks == 0                       ? Next::End
            : ahead.visits.begin < ahead.visits.end ? Next::Tile
                                                    : Next::Skip;
   }
@@ -223,6 +223,7 @@ struct Attend {
     accumulate = !Boundary;
     pin_softmax();
     wgmma_wait<0>(o, probabilities);
+    convert(probabilities, s);
     give_back(v, tile.last_of_run);
     if constexpr (Boundary) {
       pass_by(v, tile.visits.begin);
@@ -230,7 +231,6 @@ struct Attend {
       pass_by(v, passed);
       finish(tile, finished);
     }
-    convert(probabilities, s);
   }
 
   /// The last block of a stretch.

@@ -44,9 +44,9 @@ struct ForwardConfig {
   int groups = 2;      // warpgroups that attend, 64 rows of a tile each
   int keys = 128;      // a block
   int q_slots = 3;
-  int kv_slots = 4;  // for a block of K or of V
+  int kv_slots = 4;    // for a block of K or of V
   bool turns = false;  // warpgroups issue MMAs by turns
-  bool half = false;  // fp16 instead of bf16
+  bool half = false;   // fp16 instead of bf16
 };
 
 /// What the host says of one call. Strides in elements.
@@ -113,7 +113,7 @@ struct Forward {
     QTile group[kGroups];
   };
 
-  static constexpr int kStorers = 2;                          // warps that store
+  static constexpr int kStorers = 2;                           // warps that store
   static constexpr int kReaders = 1 + kStorers + 4 * kGroups;  // warps that read work
   using OReady = Gate<M, "o ready", By<OncePerWarp<4>>>;
   struct Smem {
@@ -202,8 +202,8 @@ struct Forward {
     int end;
   };
 
-  /// The blocks that hold visible keys of `queries`. Queries that see no key visit one block, masked
-  /// whole: they have outputs to write.
+  /// The blocks that hold visible keys of `queries`. Queries that see no key visit one block,
+  /// masked whole: they have outputs to write.
   static JFA_DEVICE Blocks blocks_of(const Params& p, Range queries, Extent extent) {
     const Range keys = Mask::some_keys(p.mask, queries, extent);
     const int begin = keys.begin < 0 ? 0 : static_cast<int>(keys.begin);
@@ -279,6 +279,28 @@ struct Forward {
     }
   }
 
+  struct Place {
+    int pack;
+    int run;
+  };
+
+  /// The pack of heads and the run of a sequence's item `i`. Where a mask gives runs different
+  /// costs, the last, most expensive under causal masks, come first, over as many packs as have
+  /// their keys and values in L2 together.
+  static JFA_DEVICE Place place_of(const Params& p, const PlannedSequence& s, int i) {
+    constexpr int kCachedBytes = 24 << 20;
+    int together = 1;
+    if constexpr (!Mask::kSharesKeys) {
+      const int row_bytes = 2 * C.head_dim * static_cast<int>(sizeof(T));
+      const int fitting = kCachedBytes / row_bytes / (s.kv_length + 1);
+      together = fitting < 1 ? 1 : fitting < p.packs ? fitting : p.packs;
+    }
+    const int before = i / (s.items * together) * together;
+    const int size = before + together < p.packs ? together : p.packs - before;
+    const int within = i - before * s.items;
+    return {before + within % size, s.items - 1 - within / size};
+  }
+
   static JFA_DEVICE void schedule(const Params& p, Smem& smem) {
     auto w = smem.work.writer();
     const auto publish = [&](const Work& work) {
@@ -292,14 +314,14 @@ struct Forward {
       const int ticket = M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
       at = find(p, at, item);
       const PlannedSequence s = M::load_global(&p.plan[at]);
-      const int in_sequence = item - s.first_item * p.packs;
-      const int run = s.items - 1 - in_sequence % s.items;  // causal: most expensive first
+      const Place place = place_of(p, s, item - s.first_item * p.packs);
       const int run_tiles = p.shape.tiles_of_item(s.kv_length);
       const int tiles = p.shape.tiles(s.q_length);
-      const int last = (run + 1) * run_tiles < tiles ? (run + 1) * run_tiles : tiles;
-      for (int tile = run * run_tiles; tile < last; ++tile) {
-        Work work = describe(p, s, in_sequence / s.items, tile);
-        work.first_of_run = tile == run * run_tiles ? 1 : 0;
+      const int first = place.run * run_tiles;
+      const int last = first + run_tiles < tiles ? first + run_tiles : tiles;
+      for (int tile = first; tile < last; ++tile) {
+        Work work = describe(p, s, place.pack, tile);
+        work.first_of_run = tile == first ? 1 : 0;
         work.last_of_run = tile == last - 1 ? 1 : 0;
         publish(work);
       }

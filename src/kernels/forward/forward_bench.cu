@@ -5,7 +5,7 @@
 // Random bf16; a line a case: median and least ms of the kernel with a ready plan, ms of the
 // planner, the best peer and the floor, error of sampled rows against plain fp32 loops.
 #include "kernels/bench_case.hpp"
-#include "kernels/forward/forward.hpp"
+#include "kernels/forward/configs.hpp"
 #include "plan/planner.hpp"
 
 namespace jfa {
@@ -166,14 +166,22 @@ void bench(const BenchCase& c, Peers peers) {
 }
 
 void bench(const BenchCase& c, Peers peers) {
-  constexpr ForwardConfig k64 = {.head_dim = 64, .kv_slots = 8};
-  constexpr ForwardConfig k128 = {.head_dim = 128};
+  constexpr ForwardConfig k64 = forward_config(64, Tiles::Wide, false);
+  constexpr ForwardConfig k128 = forward_config(128, Tiles::Wide, false);
+  constexpr ForwardConfig kShort = forward_config(128, Tiles::Short, false);
   if (c.dim == 64) {
     if (c.masked()) bench<Forward<Hopper, k64, WindowMask>>(c, peers);
     if (!c.masked()) bench<Forward<Hopper, k64>>(c, peers);
   } else {
-    if (c.masked()) bench<Forward<Hopper, k128, WindowMask>>(c, peers);
-    if (!c.masked()) bench<Forward<Hopper, k128>>(c, peers);
+    const bool brief = c.kv_offsets.back() <= 256 * c.batch() ||
+                       (c.broadcast && c.q_rows > 128 &&
+                        (c.q_rows + 127) / 128 * 128 < (c.q_rows + 191) / 192 * 192);
+    const bool narrow =
+        c.window.left >= 0 && c.window.right >= 0 && c.window.left + c.window.right < 512;
+    if (c.masked() && narrow) bench<Forward<Hopper, kShort, WindowMask>>(c, peers);
+    if (c.masked() && !narrow) bench<Forward<Hopper, k128, WindowMask>>(c, peers);
+    if (!c.masked() && brief) bench<Forward<Hopper, kShort>>(c, peers);
+    if (!c.masked() && !brief) bench<Forward<Hopper, k128>>(c, peers);
   }
 }
 

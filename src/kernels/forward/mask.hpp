@@ -96,6 +96,11 @@ struct WindowMask {
         pack_log2(rows.pack_log2),
         kv_length(rows.kv_length),
         window(p) {}
+  JFA_DEVICE bool touches(int first_key, int keys) const {
+    const int last = first_key + keys - 1;
+    return last >= kv_length || last > position + window.right ||
+           first_key < position + (63 >> pack_log2) - window.left;
+  }
   JFA_DEVICE bool sees(int row, int key) const {
     const int at = position + (row >> pack_log2);
     return key < kv_length && key <= at + window.right && key >= at - window.left;
