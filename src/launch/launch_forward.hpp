@@ -89,7 +89,8 @@ void launch_forward(const Problem& problem, const ForwardOutputs& outputs,
 /// The forward kernel of a machine M for `head_dim` columns, as launched on a Queue.
 template <class Queue, class M, int HeadDim, Tiles Shape, bool Half, bool Masked, bool Capped>
 ForwardKernel<Queue> forward_kernel() {
-  constexpr ForwardConfig kConfig = forward_config(HeadDim, Shape, Half);
+  // Three warpgroups have no registers for a softcap.
+  constexpr ForwardConfig kConfig = forward_config(HeadDim, Capped ? Tiles::Short : Shape, Half);
   using K = typename ForwardChoice<M, kConfig, Masked, Capped>::K;
   return {{Half ? DType::kF16 : DType::kBf16, HeadDim, K::kTileRows,
            Shape == Tiles::Short ? kConfig.kv_slots / 2 * kConfig.keys : 0, Masked, Capped},

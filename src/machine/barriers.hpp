@@ -173,8 +173,8 @@ struct Meeting {
   }
 };
 
-/// The turn goes round parties of `Threads` threads each, over a named barrier of each party. Before
-/// the first `take`, somebody gives the first party its turn.
+/// The turn goes round parties of `Threads` threads each, over a named barrier of each party.
+/// Before the first `take`, somebody gives the first party its turn.
 template <class M, class Ids, int Threads, Name... Parties>
 struct Turn {
   static_assert(Threads % 32 == 0, "whole warps take turns");
@@ -182,21 +182,31 @@ struct Turn {
   /// Waits until `party`, the caller's own, has been given the turn.
   static JFA_DEVICE void take(int party, Site site = Site::here()) {
     int i = 0;
-    const auto of = [&]<Name N>() {
-      if (party == i++) M::template named_sync<N>(Ids::of(N), 2 * Threads, site);
-    };
-    (of.template operator()<Parties>(), ...);
+    ((party == i++ ? M::template named_sync<Parties>(Ids::of(Parties), 2 * Threads, site) : void()),
+     ...);
   }
-
   /// Gives `party`, another one, its turn.
   static JFA_DEVICE void give(int party, Site site = Site::here()) {
     int i = 0;
-    const auto to = [&]<Name N>() {
-      if (party == i++) M::template named_arrive<N>(Ids::of(N), 2 * Threads, site);
-    };
-    (to.template operator()<Parties>(), ...);
+    ((party == i++ ? M::template named_arrive<Parties>(Ids::of(Parties), 2 * Threads, site)
+                   : void()),
+     ...);
   }
 };
+
+(of.template operator()<Parties>(), ...);
+}
+
+/// Gives `party`, another one, its turn.
+static JFA_DEVICE void give(int party, Site site = Site::here()) {
+  int i = 0;
+  const auto to = [&]<Name N>() {
+    if (party == i++) M::template named_arrive<N>(Ids::of(N), 2 * Threads, site);
+  };
+  (to.template operator()<Parties>(), ...);
+}
+}
+;
 
 /// `fn` initializes barriers on one thread; then all threads of the block or cluster may use them.
 template <class M, int ClusterSize = 1>

@@ -10,20 +10,23 @@
 namespace jfa {
 inline namespace gpu {
 
+template <ForwardConfig C>
+void launch_plain() {
+  launch<Forward<Hopper, C>>(1, {}, nullptr);
+  launch<Forward<Hopper, C, WindowMask>>(1, {}, nullptr);
+}
+
 template <bool Half>
 void launch_forward() {
-  constexpr ForwardConfig k64 = forward_config(64, Tiles::Wide, Half);
-  constexpr ForwardConfig k128 = forward_config(128, Tiles::Wide, Half);
+  constexpr ForwardConfig kShort64 = forward_config(64, Tiles::Short, Half);
+  constexpr ForwardConfig kShort128 = forward_config(128, Tiles::Short, Half);
   constexpr ForwardConfig k256 = forward_config(256, Tiles::Wide, Half);
-  launch<Forward<Hopper, k64>>(1, {}, nullptr);
-  launch<Forward<Hopper, k64, WindowMask>>(1, {}, nullptr);
-  launch<Forward<Hopper, k64, WindowMask, CappedScores>>(1, {}, nullptr);
-  launch<Forward<Hopper, k128>>(1, {}, nullptr);
-  launch<Forward<Hopper, forward_config(128, Tiles::Short, Half)>>(1, {}, nullptr);
-  launch<Forward<Hopper, forward_config(128, Tiles::Short, Half), WindowMask>>(1, {}, nullptr);
-  launch<Forward<Hopper, k128, WindowMask>>(1, {}, nullptr);
-  launch<Forward<Hopper, k128, WindowMask, CappedScores>>(1, {}, nullptr);
+  launch_plain<forward_config(64, Tiles::Wide, Half)>();
+  launch_plain<forward_config(128, Tiles::Wide, Half)>();
+  launch_plain<kShort128>();
   launch<Forward<Hopper, k256, WindowMask>>(1, {}, nullptr);
+  launch<Forward<Hopper, kShort64, WindowMask, CappedScores>>(1, {}, nullptr);
+  launch<Forward<Hopper, kShort128, WindowMask, CappedScores>>(1, {}, nullptr);
   launch<Forward<Hopper, k256, WindowMask, CappedScores>>(1, {}, nullptr);
 }
 

@@ -105,7 +105,7 @@ TEST_F(ForwardOnGpu, ScalesAndSoftcap) {
   for (const double scale : {0.5, -0.3, 0.0}) {
     check<Forward<Hopper, kDim128>>(c, 9, {.scale = scale});
   }
-  check<Forward<Hopper, kDim128, WindowMask, CappedScores>>(c, 10, {.softcap = 5});
+  check<Forward<Hopper, kShort128, WindowMask, CappedScores>>(c, 10, {.softcap = 5});
 }
 
 /// Equal inputs give equal bits, whatever order blocks take their work in.

@@ -15,6 +15,9 @@ enum class Tiles {
 
 /// For tensors of up to `head_dim` columns: 64, 128 or 256.
 constexpr ForwardConfig forward_config(int head_dim, Tiles tiles, bool half) {
+  if (head_dim == 64 && tiles == Tiles::Short) {
+    return {.head_dim = 64, .keys = 128, .kv_slots = 8, .half = half};
+  }
   if (head_dim == 64) {
     return {.head_dim = 64, .groups = 3, .keys = 128, .kv_slots = 8, .turns = true, .half = half};
   }

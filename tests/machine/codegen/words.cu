@@ -197,7 +197,7 @@ extern "C" __global__ void gate_of_cluster_raw() {
 using Ids = BarrierIds<"first", "second", "all">;
 
 extern "C" __global__ void turn_word() {
-  using Ping = Turn<H, "first", "second", Ids, 128>;
+  using Ping = Turn<H, Ids, 128, "first", "second">;
   Ping::take(0);
   Ping::give(1);
 }

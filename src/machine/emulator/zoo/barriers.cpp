@@ -150,7 +150,7 @@ struct LostTurn : Caged {
     float unused;
   };
   using Ids = BarrierIds<"first", "second">;
-  using PingPong = Turn<M, "first", "second", Ids, 32>;
+  using PingPong = Turn<M, Ids, 32, "first", "second">;
   static void run(const Params&, Smem&) {
     const int party = M::warp_index();
     if (!Bug && party == 1) PingPong::give(0);
