@@ -2,11 +2,18 @@
 
 #include <stdexcept>
 
+#include "emulated/kernel_subjects.hpp"
 #include "jfa/error.hpp"
 #include "kernels/samples/emulated_samples.hpp"
 
 namespace jfa::tool {
 namespace {
+
+std::vector<emulator::Subject> all_subjects() {
+  std::vector<emulator::Subject> all = sample_subjects();
+  for (emulator::Subject& subject : kernel_subjects()) all.push_back(std::move(subject));
+  return all;
+}
 
 std::string names_of(const std::vector<emulator::Subject>& subjects) {
   std::string names;
@@ -38,7 +45,7 @@ emulator::Schedule schedule_of(const std::string& name) {
 }  // namespace
 
 std::vector<emulator::Subject> select_subjects(const std::string& part) {
-  const std::vector<emulator::Subject> all = sample_subjects();
+  const std::vector<emulator::Subject> all = all_subjects();
   std::vector<emulator::Subject> selected;
   for (const emulator::Subject& subject : all) {
     if (subject.name.find(part) != std::string::npos) selected.push_back(subject);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "batch/batch.hpp"
-#include "batch/half.hpp"
+#include "numeric/half.hpp"
 
 namespace jfa {
 namespace {

@@ -15,14 +15,15 @@ namespace jfa {
 struct EmulatedQueue {
   emulator::Device device;
   emulator::RunOptions options;
+  int grid = 2;                ///< of a persistent kernel: enough for blocks to meet
+  emulator::RunResult result;  ///< of the last launch
 
-  /// Enough for blocks to meet.
-  int blocks() const { return 2; }
+  int blocks() const { return grid; }
 
   /// Throws std::runtime_error with the report of a finding.
   template <class K>
-  void launch(int grid, const typename K::Params& params) {
-    const emulator::RunResult result = emulated::launch<K>(device, options, grid, params);
+  void launch(int blocks, const typename K::Params& params) {
+    result = emulated::launch<K>(device, options, blocks, params);
     if (!result.finding.found()) return;
     throw std::runtime_error("emulator: " + emulator::report(result.finding));
   }

@@ -74,7 +74,6 @@ struct Planner {
       if (warp < own_warp) before += part;
       total += part;
     }
-    M::sync_block();  // totals are read before they are written again
     return before;
   }
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "batch/half.hpp"
+#include "numeric/half.hpp"
 
 namespace jfa::contract {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "batch/batch.hpp"
-#include "batch/half.hpp"
+#include "numeric/half.hpp"
 #include "kernels/forward/forward.hpp"
 #include "plan/planner.hpp"
 #include "problem/problem.hpp"

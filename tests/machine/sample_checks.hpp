@@ -15,7 +15,7 @@
 #include <random>
 #include <vector>
 
-#include "batch/half.hpp"
+#include "numeric/half.hpp"
 #include "kernels/samples/attention_tile.hpp"
 #include "kernels/samples/gemm.hpp"
 #include "kernels/samples/mma_probe.hpp"

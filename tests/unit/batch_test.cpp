@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "batch/half.hpp"
+#include "numeric/half.hpp"
 
 namespace jfa {
 namespace {
@@ -31,6 +31,15 @@ TEST(Half, Bf16IsTheUpperHalfOfAFloat) {
     EXPECT_EQ(decode_half(upper, kBf16Format),
               static_cast<double>(std::bit_cast<float>(std::uint32_t{upper} << 16)));
   }
+}
+
+TEST(Half, Fp16Values) {
+  EXPECT_EQ(decode_half(0x3C00, kF16Format), 1);
+  EXPECT_EQ(decode_half(0x0001, kF16Format), 0x1p-24F);  // the smallest subnormal
+  EXPECT_EQ(decode_half(0x83FF, kF16Format), -0x1.FF8p-15F);
+  EXPECT_EQ(decode_half(0x0400, kF16Format), 0x1p-14F);
+  EXPECT_EQ(decode_half(0x7BFF, kF16Format), 65504);
+  EXPECT_EQ(decode_half(0xFC00, kF16Format), -kInf);
 }
 
 TEST(Half, RoundsToNearestEven) {

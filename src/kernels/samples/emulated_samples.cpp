@@ -27,7 +27,7 @@ std::vector<T> integers(std::size_t count, unsigned salt) {
   for (std::size_t i = 0; i < count; ++i) {
     const int value = static_cast<int>((i * 2654435761U + std::size_t{salt} * 97U) >> 7 & 7U) - 3;
     if constexpr (sizeof(T) == 2) {
-      values[i].bits = emulator::to_half(static_cast<float>(value), emulator::MmaType::Bf16);
+      values[i].bits = encode_half(value, kBf16Format);
     } else {
       values[i] = static_cast<T>(value);
     }

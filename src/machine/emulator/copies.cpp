@@ -131,11 +131,11 @@ void add(ElementType type, std::byte* to, const std::byte* from, std::uint32_t b
       sum += term;
       std::memcpy(to + at, &sum, 4);
     } else {
-      const MmaType half = type == ElementType::Bf16 ? MmaType::Bf16 : MmaType::Fp16;
+      const HalfFormat format = type == ElementType::Bf16 ? kBf16Format : kF16Format;
       std::uint16_t sum, term;
       std::memcpy(&sum, to + at, 2);
       std::memcpy(&term, from + at, 2);
-      sum = to_half(half_to_float(sum, half) + half_to_float(term, half), half);
+      sum = encode_half(decode_half(sum, format) + decode_half(term, format), format);
       std::memcpy(to + at, &sum, 2);
     }
   }

@@ -343,18 +343,12 @@ struct EmulatedMath {
 
   template <class T>
   static std::uint32_t pack(float low, float high) {
-    constexpr auto kType = half_type<T>();
-    return emulator::to_half(low, kType) | std::uint32_t{emulator::to_half(high, kType)} << 16;
+    constexpr HalfFormat kFormat = kElementType<T> == ElementType::Bf16 ? kBf16Format : kF16Format;
+    return encode_half(low, kFormat) | std::uint32_t{encode_half(high, kFormat)} << 16;
   }
   static float to_float(float x) { return x; }
-  static float to_float(bf16 x) { return emulator::half_to_float(x.bits, half_type<bf16>()); }
-  static float to_float(fp16 x) { return emulator::half_to_float(x.bits, half_type<fp16>()); }
-
- private:
-  template <class T>
-  static constexpr emulator::MmaType half_type() {
-    return kElementType<T> == ElementType::Bf16 ? emulator::MmaType::Bf16 : emulator::MmaType::Fp16;
-  }
+  static float to_float(bf16 x) { return decode_half(x.bits, kBf16Format); }
+  static float to_float(fp16 x) { return decode_half(x.bits, kF16Format); }
 };
 
 struct EmulatedHopper : EmulatedThreads,

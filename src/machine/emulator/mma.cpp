@@ -1,52 +1,12 @@
 #include "machine/emulator/mma.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "machine/emulator/multiply.hpp"
 
 namespace jfa::emulator {
 namespace {
-
-float bf16_to_float(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-
-float fp16_to_float(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
-  std::uint32_t exponent = bits >> 10 & 31u;
-  std::uint32_t mantissa = bits & 1023u;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | mantissa << 13);
-  if (exponent == 0) {
-    if (mantissa == 0) return std::bit_cast<float>(sign);
-    const int shift = std::countl_zero(mantissa) - 21;
-    mantissa = mantissa << shift & 1023u;
-    exponent = static_cast<std::uint32_t>(1 - shift);
-  }
-  return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
-}
-
-std::uint16_t to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
-  return static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
-std::uint16_t to_fp16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
-  const float size = std::fabs(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7e00u);
-  if (size >= 65520.0f) return static_cast<std::uint16_t>(sign | 0x7c00u);
-  if (size < 0x1p-14f) {  // subnormal: units of 2^-24
-    return static_cast<std::uint16_t>(sign | static_cast<unsigned>(std::nearbyint(size * 0x1p24f)));
-  }
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
-  const std::uint32_t rounded = magnitude + 0xfffu + (magnitude >> 13 & 1u);
-  return static_cast<std::uint16_t>(sign | ((rounded >> 13) - (112u << 10)));
-}
 
 // Operands as floats, and the accumulators of one chain of steps.
 struct Workspace {
@@ -64,8 +24,8 @@ Chunk load(const std::byte* smem, std::uint32_t offset) {
 }
 
 // Decodes into out[row * row_stride + depth * depth_stride].
-void decode_operand(const OperandLayout& layout, MmaType type, const std::byte* smem, float* out,
-                    std::size_t row_stride, std::size_t depth_stride) {
+void decode_operand(const OperandLayout& layout, HalfFormat format, const std::byte* smem,
+                    float* out, std::size_t row_stride, std::size_t depth_stride) {
   const auto& where = chunks(layout);
   for (std::size_t c = 0; c < where.size(); ++c) {
     const Chunk chunk = load(smem, where[c]);
@@ -73,7 +33,7 @@ void decode_operand(const OperandLayout& layout, MmaType type, const std::byte* 
     const std::size_t depth = layout.mn_major ? c % 16 : c % 2 * 8;
     const std::size_t step = layout.mn_major ? row_stride : depth_stride;
     float* to = out + row * row_stride + depth * depth_stride;
-    for (std::size_t i = 0; i < chunk.size(); ++i) to[i * step] = half_to_float(chunk[i], type);
+    for (std::size_t i = 0; i < chunk.size(); ++i) to[i * step] = decode_half(chunk[i], format);
   }
 }
 
@@ -87,12 +47,13 @@ std::size_t fragment_column(std::size_t thread, std::size_t i) {
 }
 
 void decode_registers(const MmaInstruction& step, float* a) {
+  const HalfFormat format = format_of(step.type);
   for (std::size_t thread = 0; thread < kWarpgroupLanes; ++thread) {
     for (std::size_t i = 0; i < 4; ++i) {
       const std::uint32_t pair = step.a_registers[thread][i];
       float* to = a + fragment_row(thread, i) * kMmaDepth + fragment_column(thread, i);
-      to[0] = half_to_float(static_cast<std::uint16_t>(pair & 0xffffu), step.type);
-      to[1] = half_to_float(static_cast<std::uint16_t>(pair >> 16), step.type);
+      to[0] = decode_half(static_cast<std::uint16_t>(pair & 0xffffu), format);
+      to[1] = decode_half(static_cast<std::uint16_t>(pair >> 16), format);
     }
   }
 }
@@ -114,14 +75,6 @@ bool same_accumulators(const MmaInstruction& a, const MmaInstruction& b) {
 }
 
 }  // namespace
-
-float half_to_float(std::uint16_t bits, MmaType type) {
-  return type == MmaType::Bf16 ? bf16_to_float(bits) : fp16_to_float(bits);
-}
-
-std::uint16_t to_half(float value, MmaType type) {
-  return type == MmaType::Bf16 ? to_bf16(value) : to_fp16(value);
-}
 
 bool MmaInstruction::same_shape(const MmaInstruction& other) const {
   return type == other.type && columns == other.columns && accumulate == other.accumulate &&
@@ -145,9 +98,9 @@ void execute(std::span<const MmaInstruction> steps, const std::byte* smem) {
     if (step.a_in_registers) {
       decode_registers(step, work.a.data());
     } else {
-      decode_operand(step.a, step.type, smem, work.a.data(), kMmaDepth, 1);
+      decode_operand(step.a, format_of(step.type), smem, work.a.data(), kMmaDepth, 1);
     }
-    decode_operand(step.b, step.type, smem, work.b.data(), 1, columns);
+    decode_operand(step.b, format_of(step.type), smem, work.b.data(), 1, columns);
     multiply_accumulate(work.a.data(), work.b.data(), work.c.data(), columns);
     if (s + 1 < steps.size() && same_accumulators(step, steps[s + 1])) continue;
     for_each_pair(step, [&](float* pair, std::size_t at) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machine/emulator/layout.hpp"
+#include "numeric/half.hpp"
 
 namespace jfa::emulator {
 
@@ -16,9 +17,9 @@ inline constexpr int kMmaDepth = 16;
 inline constexpr int kMmaMaxColumns = 256;
 inline constexpr int kWarpgroupLanes = 128;
 
-float half_to_float(std::uint16_t bits, MmaType type);
-// Rounds to nearest, ties to even.
-std::uint16_t to_half(float value, MmaType type);
+constexpr HalfFormat format_of(MmaType type) {
+  return type == MmaType::Bf16 ? kBf16Format : kF16Format;
+}
 
 // One m64 n{columns} k16 step of a warpgroup; the pointers are the lanes' registers.
 struct MmaInstruction {

@@ -20,33 +20,64 @@ std::string line_of(const CallSite& site) {
 
 std::string last_part(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
+bool same(const Mutant& a, const Mutant& b) {
+  return a.mutation == b.mutation && same_place(a.site, b.site);
+}
+
+bool contains(std::span<const Mutant> mutants, const Mutant& one) {
+  return std::any_of(mutants.begin(), mutants.end(),
+                     [&](const Mutant& other) { return same(one, other); });
+}
+
+struct Survivor {
+  const Subject* subject;
+  Mutant mutant;
+};
+
+// What the mutants of all subjects came to. Subjects share lines: instantiations of one kernel.
 struct Tally {
-  std::size_t mutants = 0;
-  std::size_t justified = 0;
+  std::vector<Mutant> killed;
+  std::vector<Survivor> survivors;  // of some subject
+};
+
+void try_mutants(const Subject& subject, const VerifyOptions& options, std::ostream& out,
+                 Tally& tally) {
+  const auto results = mutate(subject, kSchedules, options.seeds, tally.killed);
+  std::size_t killed = 0;
+  for (const auto& result : results) {
+    if (result.killed()) {
+      ++killed;
+      tally.killed.push_back(result.mutant);
+    } else {
+      tally.survivors.push_back({&subject, result.mutant});
+    }
+  }
+  out << "  " << killed << " of " << results.size() << " new mutants killed\n";
+}
+
+struct Verdict {
+  int justified = 0;
   int problems = 0;
 };
 
-void verify_mutants(const Subject& subject, const VerifyOptions& options, std::ostream& out,
-                    Tally& tally) {
-  const auto results = mutate(subject, kSchedules, options.seeds);
-  std::size_t killed = 0;
-  for (const auto& result : results) {
-    ++tally.mutants;
-    if (result.killed()) {
-      ++killed;
-      continue;
-    }
+// Survivors that no subject has killed: each is justified by name, or a problem.
+Verdict judge(const Tally& tally, const VerifyOptions& options, std::ostream& out) {
+  Verdict verdict;
+  std::vector<Mutant> judged = tally.killed;
+  for (const auto& [subject, mutant] : tally.survivors) {
+    if (contains(judged, mutant)) continue;
+    judged.push_back(mutant);
     const std::string what =
-        to_string(result.mutant.site) + ", " + to_string(result.mutant.mutation);
-    if (const Justified* known = find_justified(options.justified, subject, result.mutant)) {
-      ++tally.justified;
-      out << "  survives, justified: " << what << ": " << known->why << '\n';
+        subject->name + ": " + to_string(mutant.site) + ", " + to_string(mutant.mutation);
+    if (const Justified* known = find_justified(options.justified, *subject, mutant)) {
+      ++verdict.justified;
+      out << "survives, justified: " << what << ": " << known->why << '\n';
     } else {
-      ++tally.problems;
-      out << "  SURVIVES: " << what << '\n';
+      ++verdict.problems;
+      out << "SURVIVES: " << what << '\n';
     }
   }
-  out << "  " << killed << " of " << results.size() << " mutants killed\n";
+  return verdict;
 }
 
 }  // namespace
@@ -89,11 +120,6 @@ SearchResult search(const Subject& subject, std::span<const Schedule> schedules,
 std::vector<Mutant> mutants(const Subject& subject, std::span<const Schedule> schedules,
                             int seeds) {
   std::vector<Mutant> result;
-  const auto listed = [&](const CallSite& site, Mutation mutation) {
-    return std::any_of(result.begin(), result.end(), [&](const Mutant& known) {
-      return known.mutation == mutation && same_place(known.site, site);
-    });
-  };
   for (int seed = 0; seed < seeds; ++seed) {
     for (const Schedule schedule : schedules) {
       RunOptions options;
@@ -101,7 +127,8 @@ std::vector<Mutant> mutants(const Subject& subject, std::span<const Schedule> sc
       options.seed = static_cast<std::uint64_t>(seed);
       for (const SyncSite& site : subject.run(options).result.sites) {
         for (const Mutation mutation : site.mutations) {
-          if (!listed(site.site, mutation)) result.push_back({site.site, mutation});
+          const Mutant mutant{site.site, mutation};
+          if (!contains(result, mutant)) result.push_back(mutant);
         }
       }
     }
@@ -110,10 +137,10 @@ std::vector<Mutant> mutants(const Subject& subject, std::span<const Schedule> sc
 }
 
 std::vector<MutantResult> mutate(const Subject& subject, std::span<const Schedule> schedules,
-                                 int seeds) {
+                                 int seeds, std::span<const Mutant> except) {
   std::vector<MutantResult> results;
   for (const Mutant& mutant : mutants(subject, schedules, 1)) {
-    results.emplace_back().mutant = mutant;
+    if (!contains(except, mutant)) results.emplace_back().mutant = mutant;
   }
   tbb::parallel_for(std::size_t{0}, results.size(), [&](std::size_t i) {
     results[i].search = search(subject, schedules, seeds, results[i].mutant);
@@ -152,23 +179,26 @@ const Justified* find_justified(std::span<const Justified> list, const Subject& 
 
 int verify(std::span<const Subject> subjects, const VerifyOptions& options, std::ostream& out) {
   Tally tally;
+  int flagged = 0;
   std::uint64_t runs = 0;
   for (const auto& subject : subjects) {
     out << subject.name << '\n';
     const auto found = search(subject, kSchedules, options.seeds);
     runs += found.runs;
     if (found.options) {
-      ++tally.problems;
+      ++flagged;
       out << report(found.outcome.result.finding);
       if (!found.outcome.wrong.empty()) out << "  wrong: " << found.outcome.wrong << '\n';
       continue;
     }
-    out << "  clean in " << found.runs << " runs\n";
-    if (options.mutate) verify_mutants(subject, options, out, tally);
+    out << "  clean in " << found.runs << " runs\n" << std::flush;
+    if (options.mutate) try_mutants(subject, options, out, tally);
   }
-  out << subjects.size() << " kernels, " << runs << " clean runs, " << tally.mutants << " mutants, "
-      << tally.justified << " justified survivors, " << tally.problems << " problems\n";
-  return tally.problems;
+  const Verdict verdict = judge(tally, options, out);
+  out << subjects.size() << " kernels, " << runs << " runs, " << flagged << " flagged; "
+      << tally.killed.size() << " mutants killed, " << verdict.justified << " justified survivors, "
+      << verdict.problems << " other survivors\n";
+  return flagged + verdict.problems;
 }
 
 }  // namespace jfa::emulator

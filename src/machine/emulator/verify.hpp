@@ -47,9 +47,9 @@ struct MutantResult {
   bool killed() const { return search.options.has_value(); }
 };
 
-// All mutants of a subject, spread over the host's cores.
+// All mutants of a subject but those of `except`, spread over the host's cores.
 std::vector<MutantResult> mutate(const Subject& subject, std::span<const Schedule> schedules,
-                                 int seeds);
+                                 int seeds, std::span<const Mutant> except = {});
 
 // A mutant that may survive: matched by kernel, file, word, mutation and a piece of the source line
 // it stands on.
@@ -75,7 +75,8 @@ struct VerifyOptions {
 };
 
 // Searches, and if asked mutates, every subject; writes what it finds, and a summary as its last
-// line. Returns the number of problems: flagged runs and survivors without justification.
+// line. A mutant of a line that subjects share (instantiations of one kernel) is killed by any of
+// them. Returns the number of problems: flagged runs and survivors without justification.
 int verify(std::span<const Subject> subjects, const VerifyOptions& options, std::ostream& out);
 
 }  // namespace jfa::emulator

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -23,29 +24,35 @@ inline constexpr HalfFormat kF16Format{5, 10};
 /// Rounds to nearest, ties to even, in one step (not through fp32).
 inline std::uint16_t encode_half(double value, HalfFormat format) noexcept {
   const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
-  if (std::isnan(value))
+  if (std::isnan(value)) {
     return static_cast<std::uint16_t>(sign | format.infinity() | 1U << (format.mantissa_bits - 1));
+  }
+  constexpr int kBias = 1023;  // of double, whose mantissa has 52 bits
   const double magnitude = std::abs(value);
-  if (magnitude == 0) return sign;
   const int min_exponent = 1 - format.bias();
-  const int exponent =
-      std::isinf(magnitude) ? format.bias() + 1 : std::max(std::ilogb(magnitude), min_exponent);
+  const int own_exponent = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52) - kBias;
+  const int exponent = std::max(own_exponent, min_exponent);
   if (exponent > format.bias()) return sign | format.infinity();
+  const auto unit = static_cast<std::uint64_t>(kBias + format.mantissa_bits - exponent) << 52;
   // In units of the last place; a carry out of the mantissa lands in the exponent, as it should.
-  const auto units = static_cast<std::uint32_t>(
-      std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent)));
+  const double rounded = magnitude * std::bit_cast<double>(unit) + 0x1p52 - 0x1p52;
+  const auto units = static_cast<std::uint32_t>(rounded);
   const auto biased = static_cast<std::uint32_t>(exponent - min_exponent) << format.mantissa_bits;
   return static_cast<std::uint16_t>(sign | (biased + units));
 }
 
-inline double decode_half(std::uint16_t bits, HalfFormat format) noexcept {
-  const int mantissa_range = 1 << format.mantissa_bits;
-  const int biased = (bits & 0x7FFF) >> format.mantissa_bits;
-  const int mantissa = bits & (mantissa_range - 1);
-  const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
-  if (biased == (1 << format.exponent_bits) - 1) return sign * (mantissa == 0 ? INFINITY : NAN);
-  const int exponent = std::max(biased, 1) - format.bias() - format.mantissa_bits;
-  return sign * std::ldexp(biased == 0 ? mantissa : mantissa + mantissa_range, exponent);
+/// Exact.
+inline float decode_half(std::uint16_t bits, HalfFormat format) noexcept {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
+  const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7FFF)
+                                  << (23 - format.mantissa_bits);
+  if ((bits & 0x7FFF) >= format.infinity()) {
+    return std::bit_cast<float>(sign | 0x7F800000 | magnitude);
+  }
+  // The exponent is still that of the narrow format; multiplying shifts it, subnormal or not.
+  const auto scale = static_cast<std::uint32_t>(254 - format.bias()) << 23;
+  const float shifted = std::bit_cast<float>(magnitude) * std::bit_cast<float>(scale);
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(shifted));
 }
 
 }  // namespace jfa

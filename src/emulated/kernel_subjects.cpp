@@ -1,0 +1,186 @@
+#include "emulated/kernel_subjects.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "batch/batch.hpp"
+#include "emulated/exposure.hpp"
+#include "emulated/forward_kernels.hpp"
+#include "launch/device_engine.hpp"
+#include "reference/reference.hpp"
+
+namespace jfa {
+namespace {
+
+using emulator::BufferUse;
+using emulator::Outcome;
+using emulator::RunOptions;
+using emulator::Subject;
+using M = EmulatedHopper;
+
+/// A batch, a kernel for it and its plan. Runs on several threads share one and only read it.
+struct Work {
+  Work(Batch given, const Options& options) : batch(std::move(given)) {
+    throw_if_failed(check_inputs(batch.inputs(), options, {}, problem));
+    throw_if_failed(choose(emulated_forward_kernels(), problem, kernel));
+    plan.resize(static_cast<std::size_t>(problem.batch) + 1);
+    EmulatedQueue queue;
+    expose_plan(queue, plan.data(), BufferUse::Scratch);
+    enqueue_plan<M>(problem, shape(), plan.data(), queue);
+  }
+
+  ItemShape shape() const {
+    return kernel->item_shape(static_cast<int>(problem.heads_q),
+                              static_cast<int>(problem.heads_kv));
+  }
+
+  void expose_plan(EmulatedQueue& queue, const PlannedSequence* at, BufferUse use) const {
+    Exposure exposure;
+    exposure.add("q_offsets", problem.q_offsets);
+    exposure.add("kv_offsets", problem.kv_offsets);
+    exposure.add("q_lengths", problem.q_lengths);
+    exposure.add("kv_lengths", problem.kv_lengths);
+    exposure.add("plan", at, plan_bytes(problem), use);
+    exposure.expose(queue.device);
+  }
+
+  Batch batch;
+  Problem problem;
+  const ForwardKernel<EmulatedQueue>* kernel = nullptr;
+  std::vector<PlannedSequence> plan;
+};
+
+/// What `launches(queue)` gives; values of a run that a finding ended mean nothing.
+template <class Launches, class Compare>
+Outcome outcome_of(EmulatedQueue& queue, Launches launches, Compare compare) {
+  try {
+    launches();
+  } catch (const std::runtime_error&) {
+    if (!queue.result.finding.found()) throw;
+    return {std::move(queue.result), ""};
+  }
+  return {std::move(queue.result), compare()};
+}
+
+Outcome plan(const Work& work, const RunOptions& options) {
+  std::vector<PlannedSequence> made(work.plan.size());
+  EmulatedQueue queue;
+  queue.options = options;
+  work.expose_plan(queue, made.data(), BufferUse::Scratch);
+  return outcome_of(
+      queue, [&] { enqueue_plan<M>(work.problem, work.shape(), made.data(), queue); },
+      [&]() -> std::string {
+        const bool same = std::memcmp(made.data(), work.plan.data(), plan_bytes(work.problem)) == 0;
+        return same ? "" : "the plan is not that of an undisturbed run";
+      });
+}
+
+Outcome check_indices(const Work& work, const RunOptions& options) {
+  alignas(16) std::uint64_t fault = ~std::uint64_t{0};
+  EmulatedQueue queue;
+  queue.options = options;
+  work.expose_plan(queue, work.plan.data(), BufferUse::Input);
+  queue.device.expose("check", &fault, sizeof(fault), BufferUse::Output);
+  auto* given = const_cast<PlannedSequence*>(work.plan.data());
+  return outcome_of(
+      queue,
+      [&] {
+        queue.launch<IndexCheck<M>>(1,
+                                    {planner_params<M>(work.problem, work.shape(), given), &fault});
+      },
+      [&]() -> std::string { return fault == 0 ? "" : "right offsets are called wrong"; });
+}
+
+/// Empty, or the first value that is further off than rounding to 16 bits explains.
+std::string compare(const HostTensor& out, const HostTensor& lse,
+                    const reference::ForwardResult& want) {
+  for (std::size_t i = 0; i < want.lse.size(); ++i) {
+    const double got = lse.at(static_cast<std::int64_t>(i));
+    if (got == want.lse[i] || std::abs(got - want.lse[i]) < 1e-3) continue;
+    return "lse " + std::to_string(i) + " is " + std::to_string(got) + ", not " +
+           std::to_string(want.lse[i]);
+  }
+  for (std::size_t i = 0; i < want.out.size(); ++i) {
+    const double got = out.at(static_cast<std::int64_t>(i));
+    if (std::abs(got - want.out[i]) <= 0.01 * (std::abs(want.out[i]) + 0.5)) continue;
+    return "out " + std::to_string(i) + " is " + std::to_string(got) + ", not " +
+           std::to_string(want.out[i]);
+  }
+  return "";
+}
+
+Outcome forward(const Work& work, const reference::ForwardResult& want, const RunOptions& options) {
+  const Problem& problem = work.problem;
+  HostTensor out(problem.q.dtype, {problem.out_rows, problem.heads_q, problem.head_dim});
+  HostTensor lse(DType::kF32, {problem.heads_q, problem.out_rows});
+  out.fill(NAN);
+  lse.fill(NAN);
+  alignas(16) int ticket = 0;
+  const ForwardOutputs outputs{out.view(), lse.lse_view()};
+  // One block: it meets every tile.
+  EmulatedQueue queue;
+  queue.options = options;
+  queue.grid = 1;
+  work.expose_plan(queue, work.plan.data(), BufferUse::Input);
+  Exposure exposure;
+  exposure.add("q", problem.q, BufferUse::Input);
+  exposure.add("k", problem.k, BufferUse::Input);
+  exposure.add("v", problem.v, BufferUse::Input);
+  exposure.add("out", outputs.out, BufferUse::Output);
+  exposure.add("lse", outputs.lse, BufferUse::Output);
+  exposure.add("ticket", &ticket, sizeof(ticket), BufferUse::InOut);
+  exposure.expose(queue.device);
+  return outcome_of(
+      queue,
+      [&] {
+        work.kernel->launch(problem, outputs, {work.plan.data(), &ticket}, queue);
+      },
+      [&] { return compare(out, lse, want); });
+}
+
+Subject forward_subject(std::string name, const Case& c, const Options& options) {
+  auto work = std::make_shared<const Work>(make_batch(c, 1), options);
+  auto want = std::make_shared<const reference::ForwardResult>(reference::forward(work->problem));
+  return {std::move(name),
+          [work, want](const RunOptions& run) { return forward(*work, *want, run); }};
+}
+
+}  // namespace
+
+std::vector<Subject> kernel_subjects() {
+  // Runs of tiles that share keys and single tiles, both warpgroups and one, more blocks than
+  // slots.
+  Case c;
+  c.q_lengths = {300, 60, 130, 1};
+  c.kv_lengths = {200, 700, 257, 0};
+  // Heads of a group packed into rows.
+  Case grouped;
+  grouped.heads_q = 2;
+  grouped.q_lengths = {290, 0, 130, 60, 1, 200};
+  grouped.kv_lengths = {350, 9, 257, 700, 130, 420};
+  Options masked;
+  masked.mask.window = {200, 0};
+  // One set of queries for all sequences.
+  Case wide;
+  wide.head_dim = 128;
+  wide.dtype = DType::kF16;
+  wide.broadcast_q = true;
+  wide.q_length = 70;
+  wide.kv_lengths = {130, 257, 0, 5, 300, 64, 400, 200};
+  // More sequences than the planner has threads, of all costs in no order.
+  Case many;
+  for (std::int64_t b = 0; b < 300; ++b) {
+    many.q_lengths.push_back(b * 37 % 500);
+    many.kv_lengths.push_back(b * 91 % 1000);
+  }
+  const auto crowd = std::make_shared<const Work>(make_unwritten_batch(many), Options{});
+  return {{"planner", [crowd](const RunOptions& run) { return plan(*crowd, run); }},
+          {"index_check", [crowd](const RunOptions& run) { return check_indices(*crowd, run); }},
+          forward_subject("forward", c, {}),
+          forward_subject("forward_masked", grouped, masked),
+          forward_subject("forward_wide", wide, {})};
+}
+
+}  // namespace jfa
