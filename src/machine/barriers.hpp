@@ -6,7 +6,6 @@
 namespace jfa::inline JFA_BACKEND {
 
 // Who arrives at a barrier. The barrier's arrival count follows from it.
-
 /// One thread announces the bytes, the copy unit delivers them.
 struct Tma {
   static constexpr int kArrivals = 1;
@@ -24,8 +23,8 @@ struct EachThread {
   }
 };
 
-/// Each of `Warps` warps of each of `Blocks` blocks of the cluster once, when all its lanes have
-/// come. An arrival goes to every block, since every block's multicast writes to all of them.
+/// Each of `Warps` warps of each of `Blocks` blocks once, when all its lanes have come. An arrival
+/// goes to every block of the cluster, since every block's multicast writes to all of them.
 template <int Blocks, int Warps>
 struct OncePerWarpOfCluster {
   static constexpr int kArrivals = Blocks * Warps;
@@ -38,12 +37,11 @@ struct OncePerWarpOfCluster {
     if constexpr (Blocks > 1) M::mbarrier_arrive_remote(&barrier, M::lane(), site);
   }
 };
-/// Each of `Warps` warps of the block.
 template <int Warps>
 using OncePerWarp = OncePerWarpOfCluster<1, Warps>;
 
-/// Bytes that copies deliver into a slot: all of it, or `Slot::kCopiedBytes` where threads write
-/// the rest.
+/// Bytes that copies deliver into a slot: all, or `Slot::kCopiedBytes` where threads write the
+/// rest.
 template <class Slot>
 inline constexpr std::uint32_t kCopiedBytes = sizeof(Slot);
 template <class Slot>
@@ -92,8 +90,7 @@ struct Ring {
   JFA_DEVICE Cursor reader() const { return {}; }
 
   /// Waits until the slot is free, has `fn` fill it, arrives and advances. With Tma `fn(slot,
-  /// full)` issues copies of kCopiedBytes<Slot> bytes that complete on `full`, and the arrival
-  /// announces them. What `fn` writes itself is ordered before the arrival.
+  /// full)` issues copies of kCopiedBytes<Slot> bytes that complete on `full`.
   JFA_DEVICE void fill(Cursor& w, auto fn, Site site = Site::here()) {
     M::template mbarrier_wait<Freer::kScope>(&empty[w.slot], w.phase.previous(), site);
     if constexpr (kByCopy) {
@@ -151,8 +148,7 @@ struct Gate {
   }
 };
 
-/// Hardware named barriers of a kernel in one list: `using Ids = BarrierIds<"a", "b">`. Id 0 is
-/// sync_block's.
+/// Hardware named barriers of a kernel in one list. Id 0 is sync_block's.
 template <Name... Names>
 struct BarrierIds {
   static_assert(sizeof...(Names) <= 15, "a block has 15 named barriers besides sync_block's");

@@ -47,9 +47,6 @@ struct RowValues {
   friend JFA_DEVICE RowValues exp2(RowValues a) {
     return a.map([](float x) { return M::exp2(x); });
   }
-  friend JFA_DEVICE RowValues reciprocal(RowValues a) {
-    return a.map([](float x) { return M::reciprocal(x); });
-  }
 };
 
 /// A 64 x `N` fp32 accumulator. Neither copies nor moves; every index is a compile-time constant
@@ -188,64 +185,44 @@ JFA_DEVICE void convert(Operand<M, T, K>& to, Fragment<M, K>& from, Site site = 
   pack_pairs<M, T, K / 4>(to.values, from.values);
 }
 
-/// Where the calling lane points stmatrix and ldmatrix, for 16 columns of a 64 x N tile.
-template <int N, class View>
+/// Where the calling lane points stmatrix and ldmatrix, for 16 columns of a 64-row tile.
+template <class View>
 JFA_DEVICE auto* matrix_row(const View& tile, int first_col) {
   using M = typename View::M;
-  static_assert(View::kRows == 64 && View::kCols == N, "the tile has the registers' shape");
   return tile.pointer(warp_row<M>() + M::lane() % 16, first_col + M::lane() / 16 * 8);
-}
-
-/// fn(part, row, col, pair) for each two neighbours of a fragment: values + i of two columns from
-/// (row, col) of a part of the tile.
-template <class View, class M, int N>
-JFA_DEVICE void for_each_pair(const View& tile, Fragment<M, N>& x, auto fn) {
-  static_assert(View::kRows == 64 && View::kCols == N, "the tile has the fragment's shape");
-  const auto below = tile.template rows<56>(8);
-  const int row = x.first_row();
-  const int col = x.first_col();
-  JFA_UNROLL
-  for (int i = 0; i < N / 2; i += 4) {
-    fn(tile, row, col + 2 * i, x.values + i);
-    fn(below, row, col + 2 * i, x.values + i + 2);
-  }
 }
 
 /// Stores a fragment into a 64-row tile, rounded where its elements have 16 bits.
 template <class View, class M, int N>
 JFA_DEVICE void store_fragment(const View& to, Fragment<M, N>& from, Site site = Site::here()) {
+  static_assert(View::kRows == 64 && View::kCols == N, "the tile has the fragment's shape");
   from.state.reading(site);
   if constexpr (sizeof(typename View::Element) == 4) {
-    for_each_pair(to, from, [&](const auto& part, int row, int col, const float* pair) {
-      part.template store<2>(row, col, {pair[0], pair[1]}, site);
-    });
+    const auto below = to.template rows<56>(8);
+    const int row = from.first_row();
+    const int col = from.first_col();
+    JFA_UNROLL
+    for (int i = 0; i < N / 2; i += 4) {
+      to.template store<2>(row, col + 2 * i, {from.values[i], from.values[i + 1]}, site);
+      below.template store<2>(row, col + 2 * i, {from.values[i + 2], from.values[i + 3]}, site);
+    }
   } else {
     JFA_UNROLL
     for (int c = 0; c < N; c += 16) {
       std::uint32_t matrices[4];
       pack_pairs<M, typename View::Element, 4>(matrices, from.values + c / 2);
-      M::stmatrix(matrix_row<N>(to, c), matrices, site);
+      M::stmatrix(matrix_row(to, c), matrices, site);
     }
   }
-}
-
-/// Loads a 64 x N fp32 or 16-bit tile into a fragment.
-template <class M, int N, class View>
-JFA_DEVICE void load_fragment(Fragment<M, N>& to, const View& from, Site site = Site::here()) {
-  to.state.writing(site);
-  for_each_pair(from, to, [&](const auto& part, int row, int col, float* pair) {
-    const auto loaded = part.template load<2>(row, col, site);
-    pair[0] = M::to_float(loaded.values[0]);
-    pair[1] = M::to_float(loaded.values[1]);
-  });
 }
 
 /// Loads a 64 x K tile of 16-bit elements into an operand.
 template <class M, class T, int K, class View>
 JFA_DEVICE void load_operand(Operand<M, T, K>& to, const View& from, Site site = Site::here()) {
+  static_assert(View::kRows == 64 && View::kCols == K, "the tile has the operand's shape");
   to.state.writing(site);
   JFA_UNROLL
-  for (int c = 0; c < K; c += 16) M::ldmatrix(to.values + c / 4, matrix_row<K>(from, c), site);
+  for (int c = 0; c < K; c += 16) M::ldmatrix(to.values + c / 4, matrix_row(from, c), site);
 }
 
 }  // namespace jfa::inline JFA_BACKEND

@@ -33,7 +33,6 @@ struct TileView {
     static_assert(Count % 8 == 0, "a view starts and ends at a multiple of 8 rows");
     return TileView<M, T, Count, Cols, S, PanelRows>{base + first * kPanelCols};
   }
-
   /// `Count` columns from column `first`, both multiples of kPanelCols.
   template <int Count>
   JFA_DEVICE auto cols(int first) const {
@@ -51,7 +50,6 @@ struct TileView {
     const int across = panel * kPanelBytes + (byte ^ flip);
     return reinterpret_cast<T*>(reinterpret_cast<char*>(base) + row * kPitch + across);
   }
-
   /// `Count` neighbours in a row, one access (at most 16 bytes, aligned to their size).
   template <int Count = 1>
   JFA_DEVICE Pack<T, Count> load(int row, int col, Site site = Site::here()) const {

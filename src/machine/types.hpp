@@ -24,19 +24,17 @@
 namespace jfa::inline JFA_BACKEND {
 
 #ifdef __CUDACC__
-/// Where in a kernel a word was called. Every word that orders or moves data takes one as its last,
-/// defaulted argument. Empty on the GPU.
+/// Where a word was called: the last, defaulted argument of each. Empty on the GPU.
 struct Site {
   static constexpr JFA_HOST_DEVICE Site here() { return {}; }
 };
 #endif
 
 /// The name of a ring, gate, turn or role, a template argument: `Gate<M, "q ready", ...>`.
-/// NOTE [names]: nvcc takes a Name in no argument of a __global__ template and does not deduce one
-/// as `auto`. So names are given explicitly and only handed on as template arguments.
+/// NOTE [names]: nvcc takes a Name in no argument of a __global__ template and deduces none as
+/// `auto`: names are given explicitly and only handed on as template arguments.
 struct Name {
   char text[24] = {};
-
   template <std::size_t Size>
   consteval Name(const char (&literal)[Size]) {
     static_assert(Size <= sizeof(text), "a name has at most 23 characters");

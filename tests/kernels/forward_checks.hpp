@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "batch/batch.hpp"
-#include "numeric/half.hpp"
 #include "kernels/forward/forward.hpp"
+#include "numeric/half.hpp"
 #include "plan/planner.hpp"
 #include "problem/problem.hpp"
 #include "reference/reference.hpp"

@@ -15,13 +15,13 @@
 #include <random>
 #include <vector>
 
-#include "numeric/half.hpp"
 #include "kernels/samples/attention_tile.hpp"
 #include "kernels/samples/gemm.hpp"
 #include "kernels/samples/mma_probe.hpp"
 #include "kernels/samples/multicast_copy.hpp"
 #include "kernels/samples/ring_copy.hpp"
 #include "kernels/samples/softmax.hpp"
+#include "numeric/half.hpp"
 
 namespace jfa {
 inline namespace JFA_BACKEND {

@@ -101,7 +101,7 @@ struct AttentionTile {
     wgmma(o, probabilities, transposed(smem.v), false);
     M::wgmma_commit();
     wgmma_wait<0>(o, probabilities);
-    scale_rows(o, reciprocal(sum));
+    scale_rows(o, sum.map([](float x) { return M::reciprocal(x); }));
     store(p, rows, o, group);
   }
 

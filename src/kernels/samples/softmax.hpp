@@ -70,12 +70,14 @@ struct Softmax {
     auto r = smem.rows.reader();
     for (int row = M::block_index() * kTileRows; row < p.rows; row += M::grid_size() * kTileRows) {
       Fragment<M, C.cols> x;
-      load_fragment(x, smem.rows.wait(r).view());
+      x.fill(0);
+      const auto tile = smem.rows.wait(r).view();
+      x.apply([&](int i, int col, float& value) { value = tile.load(i, col).values[0]; });
       smem.rows.release(r);
       const float scale = p.scale_log2;
       const auto shift = row_max(x) * scale;
       x.map_rows(shift, [&](float v, float m) { return M::exp2(M::fma(v, scale, -m)); });
-      scale_rows(x, reciprocal(row_sum(x)));
+      scale_rows(x, row_sum(x).map([](float sum) { return M::reciprocal(sum); }));
       store(p, smem, x, row);
     }
     if (M::warp_index() % 4 == 0 && M::elect()) wait_read<M>();

@@ -1,6 +1,5 @@
-// The machine `Hopper`: a GPU of compute capability 9.0 (sm_90a). One bare instruction a function,
+// A GPU of compute capability 9.0 (sm_90a), built by nvcc only. One bare instruction a function,
 // its PTX section linked: P stands for https://docs.nvidia.com/cuda/parallel-thread-execution/.
-// Built by nvcc only.
 #pragma once
 
 #include <cuda.h>

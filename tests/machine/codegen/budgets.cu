@@ -6,7 +6,7 @@
 // budget: 13AttentionTileI registers 192
 // budget: 8RingCopyI registers 16
 // budget: 13MulticastCopyI registers 20
-// budget: 7SoftmaxI registers 88
+// budget: 7SoftmaxI registers 96
 // budget: 8MmaProbeI registers 112
 #include "cuda/launch.hpp"
 #include "kernels/samples/attention_tile.hpp"

@@ -425,7 +425,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax_word(float* data) {
   for (int i = 0; i < 16; ++i) x.values[i] = data[128 * i + threadIdx.x];
   const auto top = row_max(x);
   x.map_rows(top, [](float v, float m) { return H::exp2(v - m); });
-  scale_rows(x, reciprocal(row_sum(x)));
+  scale_rows(x, row_sum(x).map([](float sum) { return H::reciprocal(sum); }));
   JFA_UNROLL
   for (int i = 0; i < 16; ++i) data[128 * i + threadIdx.x] = x.values[i];
 }
@@ -480,37 +480,28 @@ extern "C" __global__ void __launch_bounds__(128) store_fragment_raw(const float
   }
 }
 
-extern "C" __global__ void __launch_bounds__(128) load_fragment_word(float* out) {
+extern "C" __global__ void __launch_bounds__(128) store_fp32_word(float* data) {
   __shared__ Tile<H, float, 64, 32> tile;
   Fragment<H, 32> x;
-  load_fragment(x, tile.view());
-  x.apply([](int, int, float& value) { value += 1; });
+  JFA_UNROLL
+  for (int i = 0; i < 16; ++i) x.values[i] = data[128 * i + threadIdx.x];
   store_fragment(tile.view(), x);
   __syncthreads();
-  out[threadIdx.x] = tile.elements[threadIdx.x];
+  data[threadIdx.x] = tile.elements[threadIdx.x];
 }
-extern "C" __global__ void __launch_bounds__(128) load_fragment_raw(float* out) {
+extern "C" __global__ void __launch_bounds__(128) store_fp32_raw(float* data) {
   __shared__ Tile<H, float, 64, 32> tile;
+  float x[16];
+  for (int i = 0; i < 16; ++i) x[i] = data[128 * i + threadIdx.x];
   const int lane = threadIdx.x % 32;
-  const auto pair = [&](int row, int i) {
+  const int row = (__shfl_sync(0xffffffff, threadIdx.x / 32, 0) & 3) * 16 + lane / 4;
+  for (int i = 0; i < 16; i += 2) {
     const int down = (row + i / 2 % 2 * 8) * 128;
     const int across = (lane % 4 * 8 + i / 4 * 32) ^ ((row & 7) << 4);
-    return reinterpret_cast<float2*>(reinterpret_cast<char*>(&tile) + down + across);
-  };
-  // Each word finds its warp's rows by a shuffle of its own.
-  const auto first_row = [&] {
-    return (__shfl_sync(0xffffffff, threadIdx.x / 32, 0) & 3) * 16 + lane / 4;
-  };
-  float x[16];
-  const int from = first_row();
-  for (int i = 0; i < 16; i += 2) {
-    x[i] = pair(from, i)->x + 1;
-    x[i + 1] = pair(from, i)->y + 1;
+    *reinterpret_cast<float2*>(reinterpret_cast<char*>(&tile) + down + across) = {x[i], x[i + 1]};
   }
-  const int to = first_row();
-  for (int i = 0; i < 16; i += 2) *pair(to, i) = {x[i], x[i + 1]};
   __syncthreads();
-  out[threadIdx.x] = tile.elements[threadIdx.x];
+  data[threadIdx.x] = tile.elements[threadIdx.x];
 }
 
 extern "C" __global__ void __launch_bounds__(128) convert_word(const float* data, uint32_t* out) {
