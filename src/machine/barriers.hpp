@@ -190,20 +190,6 @@ struct Turn {
   }
 };
 
-(of.template operator()<Parties>(), ...);
-}
-
-/// Gives `party`, another one, its turn.
-static JFA_DEVICE void give(int party, Site site = Site::here()) {
-  int i = 0;
-  const auto to = [&]<Name N>() {
-    if (party == i++) M::template named_arrive<N>(Ids::of(N), 2 * Threads, site);
-  };
-  (to.template operator()<Parties>(), ...);
-}
-}
-;
-
 /// `fn` initializes barriers on one thread; then all threads of the block or cluster may use them.
 template <class M, int ClusterSize = 1>
 JFA_DEVICE void init_barriers(auto fn, Site site = Site::here()) {
