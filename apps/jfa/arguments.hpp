@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,21 @@ void add_engine_arguments(CLI::App& command, EngineArguments& arguments);
 /// The device and the threads asked for; a device that is not built in is refused. Says on stderr
 /// what auto came to where that is not a GPU.
 Execution execution_of(const EngineArguments& arguments);
+
+/// `compute(execution)`. Where --device auto has taken the GPU and its engine does not offer what
+/// is asked, says so and computes on the CPU, to which `execution` then is set.
+template <typename Compute>
+auto with_fallback(const EngineArguments& arguments, Execution& execution, Compute&& compute) {
+  try {
+    return compute(execution);
+  } catch (const Error& error) {
+    const bool may_fall_back = arguments.device == "auto" && execution.device == Device::kCuda;
+    if (!may_fall_back || error.code() != ErrorCode::kUnsupported) throw;
+    std::cerr << "jfa: note: using cpu: " << error.what() << '\n';
+    execution.device = Device::kCpu;
+    return compute(execution);
+  }
+}
 
 /// Why a device cannot be used, in the library's words; nullopt where it can.
 std::optional<std::string> why_unavailable(Device device);

@@ -102,7 +102,7 @@ nlohmann::ordered_json json_of(const Case& c, const std::vector<Comparison>& com
 
 void check(const CheckArguments& arguments) {
   const bool backward = with_backward(arguments.direction);
-  const Execution execution = execution_of(arguments.engine);
+  Execution execution = execution_of(arguments.engine);
   require_json_writable(arguments.json);
   const std::vector<Case> cases = select_cases(arguments.suite);
   const PeerErrors peer =
@@ -127,7 +127,9 @@ void check(const CheckArguments& arguments) {
   for (const Case& c : cases) {
     progress.start(c.name);
     std::vector<Comparison> comparisons =
-        check_case_results(c, execution, backward, arguments.seed);
+        with_fallback(arguments.engine, execution, [&](const Execution& where) {
+          return check_case_results(c, where, backward, arguments.seed);
+        });
     hold_to_peer(peer, c.name, comparisons);
     progress.finish(expected_seconds(c, backward));
     table.row(table_row(c, comparisons));

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "cuda/random_fill.hpp"
+#include "sampled_error.hpp"
 
 namespace jfa::tool {
 
@@ -74,30 +75,44 @@ double GpuWorkload::time_plan() {
   return median(marks.between());
 }
 
+/// The thread's own time, with few calls in the queue: a full one would make it wait.
+double GpuWorkload::time_host() {
+  constexpr std::size_t kRounds = 10;
+  constexpr std::size_t kCalls = 20;
+  std::vector<double> times;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    placement_.wait();
+    for (std::size_t i = 0; i < kCalls; ++i) times.push_back(call(i));
+  }
+  return median(times);
+}
+
 Timing GpuWorkload::time_forward(double seconds) {
   constexpr double kMinCalls = 10;
   constexpr double kMaxCalls = 400;  // so many fit the stream's queue
-  const auto time_some = [&](std::size_t calls, std::vector<double>& host_us) {
+  const auto time_some = [&](double calls) {
     call(0);  // the next call is enqueued while this one runs
     cuda::Marks marks;
     marks.mark();
-    for (std::size_t i = 1; i <= calls; ++i) {
-      host_us.push_back(call(i));
+    for (std::size_t i = 1; i <= static_cast<std::size_t>(calls); ++i) {
+      call(i);
       marks.mark();
     }
     return marks.between();
   };
-  std::vector<double> host_us;
-  const double ms = median(time_some(3, host_us));
-  const double calls = std::clamp(1000 * seconds / ms, kMinCalls, kMaxCalls);
-  time_some(static_cast<std::size_t>(calls / 5) + 1, host_us);
-  host_us.clear();
-  const std::vector<double> times = time_some(static_cast<std::size_t>(calls), host_us);
+  const double calls = std::clamp(1000 * seconds / median(time_some(3)), kMinCalls, kMaxCalls);
+  time_some(calls / 5);
+  const std::vector<double> times = time_some(calls);
   return {.median_ms = median(times),
           .min_ms = *std::min_element(times.begin(), times.end()),
           .repeats = times.size(),
-          .host_us = median(host_us),
+          .host_us = time_host(),
           .plan_ms = time_plan()};
+}
+
+double GpuWorkload::sampled_error() const {
+  const Instance& at = *instances_.front();
+  return tool::sampled_error(batch_, at.inputs, at.outputs.out);
 }
 
 }  // namespace jfa::tool

@@ -24,6 +24,9 @@ class GpuWorkload {
   /// Times forward calls with events of the stream, for about `seconds`, at least ten calls.
   Timing time_forward(double seconds);
 
+  /// Relative error of some rows of the last results, drawn at random, against fp64.
+  double sampled_error() const;
+
  private:
   struct Instance {
     Inputs inputs;
@@ -36,6 +39,7 @@ class GpuWorkload {
   ConstTensorView random_rows(const HostTensor& like, std::uint64_t seed);
   double call(std::size_t i);  ///< enqueues; returns microseconds of the calling thread
   double time_plan();
+  double time_host();
 
   Batch batch_;
   Options options_;

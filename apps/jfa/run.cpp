@@ -186,26 +186,41 @@ nlohmann::ordered_json json_of(const RunArguments& arguments, const Execution& e
   return result;
 }
 
+/// Results and how long they took.
+struct Computed {
+  std::unique_ptr<Computation> computation;
+  double forward_ms = 0;
+  std::optional<double> backward_ms;
+};
+
+Computed compute(const RunInput& input, const Options& options, const Execution& execution) {
+  Computed done;
+  done.computation = std::make_unique<Computation>(input.batch, options, execution,
+                                                   input.gradients ? &*input.gradients : nullptr);
+  done.forward_ms = milliseconds([&] { done.computation->forward(); });
+  if (input.gradients) done.backward_ms = milliseconds([&] { done.computation->backward(); });
+  done.computation->fetch();
+  return done;
+}
+
 void run(const RunArguments& arguments) {
-  const Execution execution = execution_of(arguments.engine);
+  Execution execution = execution_of(arguments.engine);
   require_json_writable(arguments.json);
   const RunInput input = read_input(arguments);
   require_writable(arguments.output);
   const Options options = options_of(arguments, input.batch);
-  Computation computation(input.batch, options, execution,
-                          input.gradients ? &*input.gradients : nullptr);
-  const double forward_ms = milliseconds([&] { computation.forward(); });
-  std::optional<double> backward_ms;
-  if (input.gradients) backward_ms = milliseconds([&] { computation.backward(); });
-  computation.fetch();
+  const Computed done = with_fallback(arguments.engine, execution, [&](const Execution& where) {
+    return compute(input, options, where);
+  });
+  const Computation& computation = *done.computation;
 
   std::ostream& text = text_stream(arguments.json);
   const auto& q = input.batch.q.shape();
   text << counted(input.batch.kv_offsets.size() - 1, "sequence") << ", "
        << counted(computation.out.shape()[0], "query row") << ", "
        << counted(input.batch.k.shape()[0], "key row") << ", " << counted(q[1], "head") << " of "
-       << q[2] << "; forward " << fixed(forward_ms, 2) << " ms";
-  if (backward_ms) text << ", backward " << fixed(*backward_ms, 2) << " ms";
+       << q[2] << "; forward " << fixed(done.forward_ms, 2) << " ms";
+  if (done.backward_ms) text << ", backward " << fixed(*done.backward_ms, 2) << " ms";
   text << " on " << device_name(execution.device) << '\n';
 
   std::vector<Comparison> comparisons;
@@ -215,7 +230,8 @@ void run(const RunArguments& arguments) {
   }
   write_results(arguments.output, computation, input.gradients.has_value());
   text << "wrote " << arguments.output << '\n';
-  write_json(arguments.json, json_of(arguments, execution, forward_ms, backward_ms, comparisons));
+  write_json(arguments.json,
+             json_of(arguments, execution, done.forward_ms, done.backward_ms, comparisons));
   fail_if_any_failed(comparisons);
 }
 

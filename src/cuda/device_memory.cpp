@@ -41,6 +41,13 @@ void DeviceMemory::fill(unsigned char value) const {
   wait();
 }
 
+void download_rows(void* to, const void* from, std::size_t row_bytes, std::size_t stride_bytes,
+                   std::size_t rows) {
+  wait();
+  require(cudaMemcpy2D(to, row_bytes, from, stride_bytes, row_bytes, rows, cudaMemcpyDeviceToHost),
+          "copy from the device");
+}
+
 Stream::Stream() {
   cudaStream_t stream = nullptr;
   require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");

@@ -31,6 +31,11 @@ class DeviceMemory {
   std::size_t bytes_ = 0;
 };
 
+/// Copies `rows` rows of `row_bytes` bytes, which lie `stride_bytes` apart on the device, together
+/// into host memory. Waits for all that was enqueued before.
+void download_rows(void* to, const void* from, std::size_t row_bytes, std::size_t stride_bytes,
+                   std::size_t rows);
+
 /// A stream of the current device that does not wait for the default one, as cudaStream_t.
 class Stream {
  public:

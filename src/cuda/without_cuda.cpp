@@ -23,6 +23,7 @@ DeviceMemory::DeviceMemory(std::size_t) { unavailable(); }
 void DeviceMemory::upload(const void*, std::size_t, std::size_t) const { unavailable(); }
 void DeviceMemory::download(void*, std::size_t, std::size_t) const { unavailable(); }
 void DeviceMemory::fill(unsigned char) const { unavailable(); }
+void download_rows(void*, const void*, std::size_t, std::size_t, std::size_t) { unavailable(); }
 Stream::Stream() { unavailable(); }
 Stream::~Stream() = default;
 struct Marks::Events {};

@@ -93,6 +93,32 @@ static void test_refusals(void) {
   expect(out[0] == 42, "a refused call writes nothing");
 }
 
+/* What calls on a device leave in a check word, and what they need of an execution. */
+static void test_devices(void) {
+  static float q[kElements], out[kElements];
+  const int32_t offsets[] = {0, 5};
+  const jfa_inputs inputs = make_inputs(q, q, q, offsets, 2);
+  const jfa_options options = jfa_options_init();
+  expect(jfa_check_result(0) == JFA_OK, "a word of 0 says that all is right");
+  const uint64_t falling = (uint64_t)2 << 32 | 7; /* kv_offsets[7] falls */
+  expect(jfa_check_result(falling) == JFA_INVALID_ARGUMENT, "a word says what is wrong");
+  expect(strstr(jfa_last_error(), "kv_offsets[7] is less than") != NULL, "and where");
+  size_t bytes = 1;
+  expect(jfa_plan_workspace_size(&inputs, &options, NULL, &bytes) == JFA_OK, "plan's workspace");
+  expect(bytes == 0, "the CPU engine's plan needs none");
+  expect(jfa_plan_workspace_size(&inputs, &options, NULL, NULL) == JFA_INVALID_ARGUMENT,
+         "no place");
+  jfa_execution execution = jfa_execution_init();
+  uint64_t word = 0;
+  execution.check = &word;
+  jfa_forward_outputs outputs = jfa_forward_outputs_init();
+  outputs.out = tensor(out);
+  expect(jfa_forward(&inputs, &options, &outputs, &execution, NULL) == JFA_INVALID_ARGUMENT,
+         "the CPU engine takes no check word");
+  execution.size = offsetof(jfa_execution, stream); /* an older header has no check */
+  expect(jfa_forward(&inputs, &options, &outputs, &execution, NULL) == JFA_OK, "older execution");
+}
+
 /* A struct of an older header is shorter: what it lacks takes its default. */
 static void test_older_options(void) {
   static float q[kElements], out[kElements];
@@ -111,6 +137,7 @@ int main(void) {
   test_single_keys();
   test_refusals();
   test_older_options();
+  test_devices();
   size_t forward_bytes = 0;
   expect(jfa_workspace_sizes(NULL, NULL, NULL, &forward_bytes, &forward_bytes) != JFA_OK, "sizes");
   printf("jfa %s, %d failures\n", jfa_version(), failures);

@@ -56,7 +56,7 @@ TEST_F(ToolTest, InfoSaysWhichEnginesThereAre) {
   EXPECT_TRUE(info.at("engines")[0].at("available"));
 }
 
-TEST_F(ToolTest, DevicesThatAreNotBuiltInSaySo) {
+TEST_F(ToolTest, DevicesThatAreNotThereSaySo) {
   write_input(small_file());
   const json engines = json::parse(jfa({"info", "--json", "-"}).out).at("engines");
   int missing = 0;
@@ -65,12 +65,23 @@ TEST_F(ToolTest, DevicesThatAreNotBuiltInSaySo) {
     ++missing;
     const std::string name = engine.at("name");
     expect_refused({"run", path("in.safetensors"), "-o", path("out.safetensors"), "--device", name},
-                   "device " + name + " is not built into this library", 1);
+                   "device " + name + " is not ", 1);
     expect_refused({"bench", "--device", name}, "device " + name, 1);
     expect_refused({"check", "--device", name}, "device " + name, 1);
   }
   expect_only_input();
-  if (missing == 0) GTEST_SKIP() << "every device is built in";
+  if (missing == 0) GTEST_SKIP() << "every device is there";
+}
+
+TEST_F(ToolTest, AutoSaysWhyItTakesTheCpu) {
+  const json engines = json::parse(jfa({"info", "--json", "-"}).out).at("engines");
+  if (engines[1].at("available")) GTEST_SKIP() << "there is a GPU";
+  write_input(small_file());
+  const Finished done = jfa({"run", path("in.safetensors"), "-o", path("out.safetensors")});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.err.find("jfa: note: using cpu: device cuda is not "), std::string::npos)
+      << done.err;
+  EXPECT_NE(done.out.find(" on cpu"), std::string::npos) << done.out;
 }
 
 TEST_F(ToolTest, FullStandardOutputIsAnError) {
@@ -240,6 +251,23 @@ TEST_F(SuiteCommandTest, BenchWritesWhatItMeasures) {
   EXPECT_EQ(cases[0].at("best_ms"), 2.5);
   EXPECT_EQ(cases[0].at("fa3_ms"), 2.5);
   EXPECT_FALSE(cases[1].contains("best_ms"));
+}
+
+TEST_F(SuiteCommandTest, BenchDoesNotTimeTheEmulator) {
+  const json engines = json::parse(jfa({"info", "--json", "-"}).out).at("engines");
+  if (!engines[2].at("available")) GTEST_SKIP() << "no emulator built in";
+  expect_refused({"bench", "--suite", path("suite.json"), "--device", "emulator"},
+                 "--device is emulator, must be auto, cuda or cpu", 2);
+}
+
+TEST_F(SuiteCommandTest, CheckTakesDirections) {
+  const Finished done = jfa({"check", "--suite", path("suite.json"), "--case", "one", "--device",
+                             "cpu", "--direction", "fwd", "--json", "-"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  const json checked = json::parse(done.out).at("cases")[0];
+  EXPECT_TRUE(checked.contains("out"));
+  EXPECT_FALSE(checked.contains("dq"));
+  expect_refused({"check", "--direction", "bwd"}, "--direction is bwd, must be fwd or fwd,bwd", 2);
 }
 
 TEST_F(SuiteCommandTest, BenchTakesDirections) {
