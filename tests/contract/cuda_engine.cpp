@@ -1,6 +1,7 @@
 // The CUDA engine, through the public API, on copies of a test's tensors.
 #include "cuda/cuda_engine.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -22,9 +23,11 @@ class CudaEngine : public GpuKernelEngine {
   Limits limits() const override {
     Limits limits = GpuKernelEngine::limits();
     limits.fp16 = limits.softcap = false;
+    limits.max_head_dim = 0;
     for (const ForwardTraits& traits : cuda::forward_traits()) {
       limits.fp16 = limits.fp16 || traits.dtype == DType::kF16;
       limits.softcap = limits.softcap || traits.capped;
+      limits.max_head_dim = std::max<std::int64_t>(limits.max_head_dim, traits.head_dim);
     }
     return limits;
   }

@@ -12,7 +12,6 @@ class GpuKernelEngine : public Engine {
             .backward = false,
             .block_sparse = false,
             .head_dim_multiple = 8,
-            .max_head_dim = 128,
             .stride_multiple = 8};
   }
   double operand_rounding(DType dtype) const override {

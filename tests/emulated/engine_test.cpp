@@ -147,9 +147,11 @@ std::string message_of(Call&& call, ErrorCode code) {
 }
 
 TEST(EmulatedEngine, RefusesWhatNoKernelTakes) {
-  const EmulatedCall large(DType::kBf16, 264 - 8);
-  EXPECT_EQ(message_of([&] { large.forward(); }, ErrorCode::kUnsupported).substr(0, 63),
-            "no kernel of this build takes bf16 with head_dim = 256, must be");
+  EmulatedCall call;
+  const HostTensor lists(DType::kI32, {3});
+  call.options.mask.block_sparse = BlockSparse{64, 64, 1, lists.index_view(), lists.index_view()};
+  EXPECT_EQ(message_of([&] { call.forward(); }, ErrorCode::kUnsupported),
+            "mask.block_sparse is given, must be absent: no kernel of this build takes it");
 }
 
 std::string wrong_offsets(std::vector<double> offsets) {
@@ -207,8 +209,8 @@ TEST(EmulatedEngine, PlanOfOtherShapesOrDeviceIsRefused) {
   const Plan plan(call.inputs, call.options, call.execution);
   EmulatedCall masked;
   masked.options.mask.causal = true;  // tiles share no keys then
-  EXPECT_EQ(message_of([&] { masked.forward(&plan); }, ErrorCode::kInvalidArgument).substr(0, 22),
-            "plan was made for resi");
+  EXPECT_EQ(message_of([&] { masked.forward(&plan); }, ErrorCode::kInvalidArgument).substr(0, 18),
+            "plan was made for ");
   call.execution.device = Device::kCpu;
   EXPECT_EQ(message_of([&] { call.forward(&plan); }, ErrorCode::kInvalidArgument),
             "plan was made for another device than execution.device, must be made for it");
