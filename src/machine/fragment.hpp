@@ -80,13 +80,13 @@ struct Fragment {
     for (int i = 0; i < N / 2; ++i) fn(row + i / 2 % 2 * 8, col + i / 4 * 8 + i % 2, values[i]);
   }
 
-  /// value = fn(value, its row's value) for each value.
-  template <class Fn>
+  /// value = fn(value, its row's value) for each value of columns Begin .. End - 1.
+  template <int Begin = 0, int End = N, class Fn>
   JFA_DEVICE void map_rows(const RowValues<M>& rows, Fn fn, Site site = Site::here()) {
     state.reading(site);
     state.writing(site);
     JFA_UNROLL
-    for (int i = 0; i < N / 2; ++i) values[i] = fn(values[i], rows.values[i / 2 % 2]);
+    for (int i = Begin / 2; i < End / 2; ++i) values[i] = fn(values[i], rows.values[i / 2 % 2]);
   }
 
   /// value = fn(value, its column's value) for each value; `cols` is a 1 x N fp32 tile.
@@ -104,14 +104,16 @@ struct Fragment {
     }
   }
 
-  /// fn over each of the two rows' values, the calling thread's part of them only; N / 4 a row.
-  template <class Fn>
+  /// fn over each of the two rows' values in columns Begin .. End - 1, the calling thread's part
+  /// only.
+  template <int Begin = 0, int End = N, class Fn>
   JFA_DEVICE RowValues<M> fold_rows(Fn fn, Site site = Site::here()) {
     state.reading(site);
+    const float* v = values + Begin / 2;
     // Two chains a row: half the latency.
-    float chains[4] = {values[0], values[1], values[2], values[3]};
+    float chains[4] = {v[0], v[1], v[2], v[3]};
     JFA_UNROLL
-    for (int i = 4; i < N / 2; ++i) chains[i % 4] = fn(chains[i % 4], values[i]);
+    for (int i = 4; i < (End - Begin) / 2; ++i) chains[i % 4] = fn(chains[i % 4], v[i]);
     return {{fn(chains[0], chains[1]), fn(chains[2], chains[3])}};
   }
 };
@@ -152,9 +154,9 @@ JFA_DEVICE RowValues<M> row_max(Fragment<M, N>& x, Site site = Site::here()) {
 }
 
 /// The calling thread's part of each row's sum: summed over a loop, then once `sum_across_lanes`.
-template <class M, int N>
+template <int Begin, int End, class M, int N>
 JFA_DEVICE RowValues<M> partial_row_sum(Fragment<M, N>& x, Site site = Site::here()) {
-  return x.fold_rows(Sum(), site);
+  return x.template fold_rows<Begin, End>(Sum(), site);
 }
 template <class M>
 JFA_DEVICE RowValues<M> sum_across_lanes(const RowValues<M>& part, Site site = Site::here()) {
@@ -163,7 +165,7 @@ JFA_DEVICE RowValues<M> sum_across_lanes(const RowValues<M>& part, Site site = S
 /// Each row's sum, in every lane that holds a part of the row.
 template <class M, int N>
 JFA_DEVICE RowValues<M> row_sum(Fragment<M, N>& x, Site site = Site::here()) {
-  return sum_across_lanes(partial_row_sum(x, site), site);
+  return sum_across_lanes(partial_row_sum<0, N>(x, site), site);
 }
 
 template <class M, int N>

@@ -16,12 +16,15 @@ struct Attend {
   using KvCursor = typename decltype(Smem::kv)::Cursor;
   using Turns = Turn<M, typename K::Ids, 128, "first's turn", "second's turn", "third's turn">;
   static constexpr int kKeys = K::C.keys;
+  // Of a block: their exponentials come before the wait for the last block's MMA, so that those
+  // behind it overlap with rounding P.
+  static constexpr int kEarlyKeys = kKeys / 32 * 16;
 
   enum class Next { Tile, Skip, End };
 
   /// A tile. Its work and its Q stay this warpgroup's until finish().
   struct Current {
-    const Work* work;
+    int work_slot;
     int q_slot;
     int blocks;
     Visits visits;
@@ -99,14 +102,15 @@ struct Attend {
   /// Finds what the next tile holds for this warpgroup.
   JFA_DEVICE void look() {
     const Work& found = smem.work.wait(work);
+    ahead.work_slot = work.slot;
     const auto known = [](const int& x) { return M::uniform(M::load_shared(&x)); };
-    ahead.work = &found;
     ahead.blocks = known(found.blocks);
     const Visits& visits = found.visits[group];
-    ahead.visits = {known(visits.begin), known(visits.end), known(visits.plain_begin),
-                    known(visits.plain_end)};
-    ahead.first_of_run = known(found.first_of_run) != 0;
-    ahead.last_of_run = known(found.last_of_run) != 0;
+    const bool same = K::Mask::kSharesKeys;  // every tile begins at the first key
+    ahead.visits = {same ? 0 : known(visits.begin), known(visits.end),
+                    same ? 0 : known(visits.plain_begin), known(visits.plain_end)};
+    ahead.first_of_run = !same || known(found.first_of_run) != 0;
+    ahead.last_of_run = !same || known(found.last_of_run) != 0;
     next = ahead.blocks == 0                       ? Next::End
            : ahead.visits.begin < ahead.visits.end ? Next::Tile
                                                    : Next::Skip;
@@ -189,6 +193,7 @@ struct Attend {
     give_back(k, now.last_of_run);
     begin_rows();
     weigh(now.visits.end - 1);
+    exponentiate<0, kKeys>(s, rows, scale());
     convert(probabilities, s);
   }
 
@@ -221,8 +226,10 @@ struct Attend {
     if constexpr (Boundary) begin_rows();
     weigh(block);
     accumulate = !Boundary;
+    exponentiate<0, kEarlyKeys>(s, rows, scale());
     pin_softmax();
     wgmma_wait<0>(o, probabilities);
+    exponentiate<kEarlyKeys, kKeys>(s, rows, scale());
     convert(probabilities, s);
     give_back(v, tile.last_of_run);
     if constexpr (Boundary) {
@@ -257,17 +264,17 @@ struct Attend {
     accumulate = false;
   }
 
-  /// Turns S into P, of which `block` counts from the tile's first key.
+  /// Prepares, masks and looks through the scores of `block`, counted from the tile's first.
   JFA_DEVICE void weigh(int block) {
-    const typename K::Scores scores{p.scores};
-    scores.prepare(s);
+    typename K::Scores{p.scores}.prepare(s);
     if (block < now.visits.plain_begin || block >= now.visits.plain_end) hide(block);
-    factor = exponentiate(s, rows, scores.scale());
+    factor = move_shift(s, rows, scale());
   }
+  JFA_DEVICE float scale() const { return typename K::Scores{p.scores}.scale(); }
 
   /// Hides from S what the mask hides from these rows.
   JFA_DEVICE void hide(int block) {
-    const Work& tile = *now.work;
+    const Work& tile = smem.work.slots[now.work_slot];
     const typename K::Mask mask{
         p.mask, TileRows{.first = M::load_shared(&tile.q_row) + K::first_query(p, group),
                          .pack_log2 = p.pack_log2,
@@ -283,13 +290,15 @@ struct Attend {
   /// result stands between. This one is never taken, since a sum of powers is not negative, and
   /// would wait for nothing new. (A trap there makes ptxas ignore the roles' register budgets.)
   JFA_DEVICE void pin_softmax() {
-    if (rows.sum.values[0] + rows.sum.values[1] < 0) smem.work.wait(done);
+    if (rows.sum.values[0] + rows.sum.values[1] < 0) smem.kv.wait(v);
   }
 
   /// Writes a tile's lse, stages O / sum in its Q and hands it to the store role.
   JFA_DEVICE void finish(const Current& tile, const RowState<M>& finished) {
     const auto sum = sum_across_lanes(finished.sum);
-    if (p.outputs.lse != nullptr) write_lse(*tile.work, log_sum_exp(finished.shift, sum));
+    if (p.outputs.lse != nullptr) {
+      write_lse(smem.work.slots[tile.work_slot], log_sum_exp(finished.shift, sum));
+    }
     scale_rows(o, inverse(sum));
     meet();  // the MMAs of the warpgroup's other warps have read Q
     store_fragment(smem.q.slots[tile.q_slot].group[group].view(), o);

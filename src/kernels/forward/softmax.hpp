@@ -23,23 +23,30 @@ JFA_DEVICE RowValues<M> finite_or_zero(const RowValues<M>& x) {
   return x.map([](float v) { return v == -__builtin_inff() ? 0.0F : v; });
 }
 
-/// s = exp2(scale * s - shift), with rows' shift and sum brought up to date; returns the factor by
-/// which what was summed before must be scaled. `scale` is positive.
+/// Brings the rows' shift up to date with scale * s; returns the factor by which what was summed
+/// before must be scaled, as `rows.sum` is. `scale` is positive.
 /// NOTE [lazy shift]: the shift follows a row's maximum only when that has grown by more than
 /// kSlack, so that most blocks leave sums and outputs unscaled. Terms stay below 2^kSlack, which
 /// fp32 sums and both 16-bit formats hold without loss.
 template <class M, int N>
-JFA_DEVICE RowValues<M> exponentiate(Fragment<M, N>& s, RowState<M>& rows, float scale) {
+JFA_DEVICE RowValues<M> move_shift(Fragment<M, N>& s, RowState<M>& rows, float scale) {
   constexpr float kSlack = 8;
   const auto seen = row_max(s) * scale;
   const auto shift =
       rows.shift.with(seen, [](float old, float now) { return now - old > kSlack ? now : old; });
-  const auto subtracted = finite_or_zero(shift);
-  const auto factor = exp2(rows.shift - subtracted);
-  s.map_rows(subtracted, [scale](float v, float m) { return M::exp2(M::fma(v, scale, -m)); });
-  rows.sum = rows.sum * factor + partial_row_sum(s);
+  const auto factor = exp2(rows.shift - finite_or_zero(shift));
+  rows.sum = rows.sum * factor;
   rows.shift = shift;
   return factor;
+}
+
+/// s = exp2(scale * s - shift), added to the rows' sum, in the columns Begin .. End - 1.
+template <int Begin, int End, class M, int N>
+JFA_DEVICE void exponentiate(Fragment<M, N>& s, RowState<M>& rows, float scale) {
+  s.template map_rows<Begin, End>(finite_or_zero(rows.shift), [scale](float v, float m) {
+    return M::exp2(M::fma(v, scale, -m));
+  });
+  rows.sum = rows.sum + partial_row_sum<Begin, End>(s);
 }
 
 /// 1 / sum over all lanes of a row, 0 for a row that saw nothing.
