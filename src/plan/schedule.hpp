@@ -31,7 +31,7 @@ struct ItemShape {
     return q_length / tile_rows + (q_length % tile_rows != 0 ? 1 : 0);
   }
   constexpr int tiles_of_item(int kv_length) const noexcept {
-    return kv_length <= resident_keys ? run_tiles : 1;
+    return resident_keys > 0 && kv_length <= resident_keys ? run_tiles : 1;
   }
   constexpr int items(int q_length, int kv_length) const noexcept {
     const int run = tiles_of_item(kv_length);
