@@ -37,7 +37,8 @@ class BackwardRun {
   using M = typename Device::M;
 
   BackwardRun(Device& device, const Batch& batch, const Problem& problem,
-              const OutputGradients& gradients, const reference::ForwardResult& forward)
+              const OutputGradients& gradients, const reference::ForwardResult& forward,
+              int blocks)
       : device_(device), problem_(problem) {
     const auto heads_q = static_cast<int>(problem.heads_q);
     const auto heads_kv = static_cast<int>(problem.heads_kv);
@@ -82,11 +83,15 @@ class BackwardRun {
         .ticket = device.template zeroed<int>(1),
         .statistics = device.template scratch<float>(
             static_cast<std::size_t>(heads_q * tiles * 2 * kStatisticsRows)),
-        .dq_sum = device.template scratch<float>(count(problem.q.rows, heads_q))};
+        .dq_sum = nullptr,
+        .blocks = blocks};
+    arguments_.dq_sum = device.template scratch<float>(
+        count(arguments_.sum_rows(), static_cast<int>(arguments_.sum_heads())));
   }
 
   template <class K>
-  void by_keys(int blocks) {
+  void by_keys() {
+    const int blocks = arguments_.blocks;
     using Plan = Planner<M, KeyShape>;
     PlannedSequence* plan =
         device_.template zeroed<PlannedSequence>(static_cast<std::size_t>(arguments_.batch) + 1);
@@ -169,8 +174,8 @@ void check_backward(Device& device, const Batch& batch, DType dtype, int blocks,
   ASSERT_TRUE(status.ok()) << status.message();
   const OutputGradients gradients = random_gradients(problem, dtype, seed, options.dlse);
   const reference::ForwardResult forward = reference::forward(problem);
-  BackwardRun<Device, typename K::T> run(device, batch, problem, gradients, forward);
-  run.template by_keys<K>(blocks);
+  BackwardRun<Device, typename K::T> run(device, batch, problem, gradients, forward, blocks);
+  run.template by_keys<K>();
   ConstLseView dlse;
   if (options.dlse) dlse = std::as_const(*gradients.dlse).lse_view();
   const auto want =

@@ -101,6 +101,22 @@ TEST(BackwardByKeysEmulated, GroupedHeads) {
   }
 }
 
+TEST(BackwardByKeysEmulated, BroadcastQueries) {
+  std::uint64_t turn = 0;
+  for (const std::int64_t rows : {1, 64, 130}) {
+    Case c = small_case({}, {129, 0, 1, 300, 64, 0});
+    c.broadcast_q = true;
+    c.q_length = rows;
+    c.heads_q = c.heads_kv = 2;
+    check_turn<BackwardByKeys<M, kDim64>>(c, turn++);
+    c.heads_kv = 1;
+    check_turn<BackwardByKeys<M, kDim64>>(c, turn++);
+    c.causal = true;
+    check_turn<BackwardByKeys<M, kDim64, WindowMask>>(c, turn++);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(BackwardByKeysEmulated, GapsAndCapacity) {
   for (const emulator::Schedule schedule : emulator::kSchedules) {
     EmulatedDevice device(schedule, 5);

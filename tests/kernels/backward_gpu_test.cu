@@ -69,6 +69,20 @@ TEST_F(BackwardOnGpu, GroupedHeads) {
   }
 }
 
+TEST_F(BackwardOnGpu, BroadcastQueries) {
+  for (const std::int64_t rows : {1, 64, 130}) {
+    Case c = grid_case(128, false);
+    c.q_lengths.clear();
+    c.broadcast_q = true;
+    c.q_length = rows;
+    check<BackwardByKeys<Hopper, kDim128>>(c, 8);
+    c.heads_q = 2 * c.heads_kv;
+    c.causal = true;
+    check<BackwardByKeys<Hopper, kDim128, WindowMask>>(c, 8);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_F(BackwardOnGpu, GapsAndCapacity) {
   CudaDevice device;
   const Batch batch = batch_with_gaps(128, 12);

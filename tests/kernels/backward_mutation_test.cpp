@@ -32,8 +32,8 @@ struct Gradient {
 template <class K>
 emulator::Outcome run_by_keys(const Gradient& of, const emulator::RunOptions& options) {
   MutatedDevice<K> device(options);
-  BackwardRun<MutatedDevice<K>, bf16> run(device, of.batch, of.problem, of.into, of.forward);
-  run.template by_keys<K>(1);
+  BackwardRun<MutatedDevice<K>, bf16> run(device, of.batch, of.problem, of.into, of.forward, 1);
+  run.template by_keys<K>();
   return {device.result, compare_gradients(run.gradients(), of.want, false)};
 }
 

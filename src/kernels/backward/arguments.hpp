@@ -46,12 +46,20 @@ struct BackwardArguments {
   int batch;
   int* ticket;        // holds 0
   float* statistics;  // [heads_q, statistics_tiles(rows of out, batch), 2, kStatisticsRows]
-  float* dq_sum;      // [rows of q, heads_q, head_dim]
+  float* dq_sum;      // [rows of q, heads_q, head_dim]; with broadcast_q one for each task:
+                      // [shares() * heads_kv, rows of q, heads_q / heads_kv, head_dim]
+  int blocks;         // that the kernel is launched with
 
   bool broadcast() const { return q_rows.offsets.data == nullptr; }
   std::int64_t out_rows() const {
     return broadcast() ? static_cast<std::int64_t>(batch) * q_rows.rows : q_rows.rows;
   }
+  /// With broadcast_q: into how many fixed shares the work of a key/value head is cut.
+  int shares() const { return blocks < heads_kv ? 1 : blocks / heads_kv; }
+  std::int64_t sum_rows() const {
+    return broadcast() ? std::int64_t{q_rows.rows} * shares() * heads_kv : q_rows.rows;
+  }
+  std::int64_t sum_heads() const { return broadcast() ? heads_q / heads_kv : heads_q; }
   std::int64_t head_tiles() const { return statistics_tiles(out_rows(), batch); }
 
   template <class Machine, class View>

@@ -71,6 +71,40 @@ __global__ void check_queries(Tensors t, const Sample* samples, double* sums) {
   atomicAdd(&sums[1], want * want);
 }
 
+/// The rows of dq with broadcast_q, summed over sequences: a block a sample and sequence.
+__global__ void add_queries(Tensors t, const Sample* samples, const int* kv_offsets, Window window,
+                            int lq, double* want) {
+  extern __shared__ float2 pairs[];
+  const Sample s = samples[blockIdx.x];
+  const int b = static_cast<int>(blockIdx.y);
+  const int first = kv_offsets[b];
+  const int keys = kv_offsets[b + 1] - first;
+  const Range seen = visible_keys({s.row, s.row + 1}, {lq, keys}, window);
+  const int begin = first + static_cast<int>(seen.begin < 0 ? 0 : seen.begin);
+  const int end = first + static_cast<int>(seen.end);
+  for (int i = begin + static_cast<int>(threadIdx.x); i < end; i += blockDim.x) {
+    pairs[i - begin] = t.pair(s.row, std::size_t{1} * b * lq + s.row, s.head, i);
+  }
+  __syncthreads();
+  const int d = threadIdx.x;
+  if (d >= t.dim) return;
+  double sum = 0;
+  for (int i = begin; i < end; ++i) {
+    sum += pairs[i - begin].y * t.at(t.k, i, t.heads_kv, s.head / (t.heads_q / t.heads_kv), d);
+  }
+  atomicAdd(&want[blockIdx.x * t.dim + d], sum);
+}
+__global__ void compare_queries(Tensors t, const Sample* samples, const double* want,
+                                double* sums) {
+  const Sample s = samples[blockIdx.x];
+  const int d = threadIdx.x;
+  if (d >= t.dim) return;
+  const double x = want[blockIdx.x * t.dim + d];
+  const double off = t.at(t.dq, s.row, t.heads_q, s.head, d) - x;
+  atomicAdd(&sums[0], off * off);
+  atomicAdd(&sums[1], x * x);
+}
+
 /// The same of dk and dv; `begin` and `end` are rows of q.
 __global__ void check_keys(Tensors t, const Sample* samples, double* sums) {
   extern __shared__ float2 pairs[];
@@ -144,7 +178,15 @@ std::vector<double> errors_of(const BenchCase& c, const Tensors& t) {
   const auto keys = samples_of(c, true);
   Buffer<Sample> query_samples(queries);
   Buffer<Sample> key_samples(keys);
-  if (!c.broadcast) {
+  if (c.broadcast) {
+    constexpr unsigned kRows = 16;
+    Buffer<int> kv_offsets(c.kv_offsets);
+    Buffer<double> want(std::vector<double>(std::size_t{kRows} * c.dim, 0));
+    add_queries<<<dim3(kRows, static_cast<unsigned>(c.batch())), 128, kPairBytes>>>(
+        t, query_samples.get(), kv_offsets.get(), c.window, c.q_rows, want.get());
+    compare_queries<<<kRows, 128>>>(t, query_samples.get(), want.get(), sums.get());
+    check_cuda(cudaDeviceSynchronize(), "check");
+  } else {
     check_queries<<<static_cast<unsigned>(queries.size()), 128, kPairBytes>>>(
         t, query_samples.get(), sums.get());
   }
@@ -169,13 +211,13 @@ struct Bench {
   Buffer<float> lse{static_cast<std::size_t>(c.out_rows) * c.heads_q};
   Buffer<float> statistics{static_cast<std::size_t>(statistics_tiles(c.out_rows, c.batch())) * 2 *
                            kStatisticsRows * c.heads_q};
-  Buffer<float> dq_sum{size(c.q_rows, c.heads_q)};
   Buffer<int> q_offsets{c.q_offsets};
   Buffer<int> kv_offsets{c.kv_offsets};
   Buffer<PlannedSequence> plan{static_cast<std::size_t>(c.batch()) + 1};
   Buffer<int> ticket{1};
   double scale = 1 / std::sqrt(static_cast<double>(c.dim));
   int blocks = processors();
+  Buffer<float> dq_sum{sums()};
 
   explicit Bench(const BenchCase& of) : c(of) {}
 
@@ -237,6 +279,14 @@ struct Bench {
               nullptr);
   }
 
+  std::size_t sums() const {
+    BackwardArguments<bf16> a{};
+    a.heads_q = c.heads_q;
+    a.heads_kv = c.heads_kv;
+    a.q_rows = q_places();
+    a.blocks = blocks;
+    return static_cast<std::size_t>(a.sum_rows() * a.sum_heads() * c.dim);
+  }
   BackwardArguments<bf16> arguments() const {
     return {.q = of_q(q),
             .k = of_kv(k),
@@ -260,7 +310,8 @@ struct Bench {
             .batch = c.batch(),
             .ticket = ticket.get(),
             .statistics = statistics.get(),
-            .dq_sum = dq_sum.get()};
+            .dq_sum = dq_sum.get(),
+            .blocks = blocks};
   }
 };
 
@@ -301,17 +352,20 @@ void bench(const BenchCase& c, Peers peers) {
 }
 
 void bench(const BenchCase& c, Peers peers) {
-  if (c.broadcast) return;
   constexpr ForwardConfig f64 = {.head_dim = 64, .kv_slots = 4};
   constexpr ForwardConfig f128 = {.head_dim = 128};
   constexpr BackwardConfig k64 = {.head_dim = 64};
   constexpr BackwardConfig k128 = {.head_dim = 128};
+  constexpr BackwardConfig l128 = {.head_dim = 128, .kv_slots = 1, .q_slots = 3, .ds_slots = 2, .dq_slots = 1};
+  constexpr BackwardConfig m128 = {.head_dim = 128, .kv_slots = 1, .q_slots = 2, .ds_slots = 2, .dq_slots = 2};
   if (c.dim == 64) {
     bench<Forward<Hopper, f64>, BackwardByKeys<Hopper, k64>>(c, peers);
   } else if (c.masked()) {
     bench<Forward<Hopper, f128, WindowMask>, BackwardByKeys<Hopper, k128, WindowMask>>(c, peers);
   } else {
     bench<Forward<Hopper, f128>, BackwardByKeys<Hopper, k128>>(c, peers);
+    bench<Forward<Hopper, f128>, BackwardByKeys<Hopper, l128>>(c, peers);
+    bench<Forward<Hopper, f128>, BackwardByKeys<Hopper, m128>>(c, peers);
   }
 }
 

@@ -35,8 +35,10 @@ inline namespace JFA_BACKEND {
 
 struct BackwardConfig {
   int head_dim = 128;  // of the tiles; tensors may have less
-  int q_slots = 2;
   int kv_slots = 2;
+  int q_slots = 2;
+  int ds_slots = 1;
+  int dq_slots = 1;
   bool half = false;  // fp16 instead of bf16
 };
 
@@ -76,7 +78,8 @@ struct BackwardByKeys {
     int kv_begin;
     int kv_length;
     int statistics;  // the sequence's first tile
-    int unused[2];
+    int out_begin;
+    int task;
   };
 
   using QTile = Tile<M, T, kQueries, C.head_dim>;
@@ -102,8 +105,8 @@ struct BackwardByKeys {
     Kv kv[C.kv_slots];
     QTile q[C.q_slots];
     QTile dout[C.q_slots];
-    DsTile ds;
-    DqTile dq;
+    DsTile ds[C.ds_slots];
+    DqTile dq[C.dq_slots];
     RowTile lse[C.q_slots];
     RowTile delta[C.q_slots];
     Ring<M, "work", Work, 3, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
@@ -111,7 +114,8 @@ struct BackwardByKeys {
         kv_ring;
     Ring<M, "tile", Apart<kTileBytes>, C.q_slots, By<Tma>, FreedBy<OncePerWarp<kKeyWarps>>>
         tile_ring;
-    Ring<M, "ds", Apart<0>, 1, By<OncePerWarp<kKeyWarps>>, FreedBy<OncePerWarp<4 + kKeyWarps>>>
+    Ring<M, "ds", Apart<0>, C.ds_slots, By<OncePerWarp<kKeyWarps>>,
+         FreedBy<OncePerWarp<4 + kKeyWarps>>>
         ds_ring;
   };
   using Ids = BarrierIds<"first half", "second half", "queries">;
@@ -122,8 +126,9 @@ struct BackwardByKeys {
     int batch;
     int* ticket;
     int heads_kv;
-    int group;  // query heads that share a key/value head
-    int head_dim;
+    int group;   // query heads that share a key/value head
+    int shares;  // of a key/value head's items, with broadcast_q; else 0
+    int lq;      // rows of q with broadcast_q
     const float* statistics;
     std::int64_t head_tiles;
     typename Mask::Params mask;
@@ -135,6 +140,8 @@ struct BackwardByKeys {
 
   static Params make_params(const BackwardArguments<T>& a) {
     const std::int64_t head_dim = a.head_dim;
+    const int group = a.heads_q / a.heads_kv;
+    const int sum_heads = a.broadcast() ? group : a.heads_q;
     return {a.template map<M, typename QTile::View>(a.q, a.heads_q),
             a.template map<M, typename QTile::View>(a.dout, a.heads_q),
             a.template map<M, typename KvTile::View>(a.k, a.heads_kv),
@@ -142,14 +149,15 @@ struct BackwardByKeys {
             a.template map<M, typename DqPart::View>(a.dq, a.heads_q),
             a.template map<M, OutView>(a.dk, a.heads_kv),
             a.template map<M, OutView>(a.dv, a.heads_kv),
-            M::make_tensor_map(ragged_map<typename SumTile::View>(a.dq_sum, head_dim, a.heads_q,
-                                                                  a.heads_q * head_dim, head_dim)),
+            M::make_tensor_map(ragged_map<typename SumTile::View>(a.dq_sum, head_dim, sum_heads,
+                                                                  sum_heads * head_dim, head_dim)),
             a.plan,
             a.batch,
             a.ticket,
             a.heads_kv,
-            a.heads_q / a.heads_kv,
-            a.head_dim,
+            group,
+            a.broadcast() ? a.shares() : 0,
+            a.q_rows.rows,
             a.statistics,
             a.head_tiles(),
             Mask::Params::of(a.window),
@@ -169,7 +177,8 @@ struct BackwardByKeys {
 
   // ---- schedule
 
-  static JFA_DEVICE Work describe(const Params& p, const PlannedSequence& s, int head, int block) {
+  static JFA_DEVICE Work describe(const Params& p, const PlannedSequence& s, int head, int block,
+                                  int task) {
     const int first = block * kKeys;
     const int last = first + kKeys < s.kv_length ? first + kKeys : s.kv_length;
     const Range seen = tiles(p.mask, first, last, {s.q_length, s.kv_length});
@@ -183,7 +192,41 @@ struct BackwardByKeys {
             .kv_begin = s.kv_begin,
             .kv_length = s.kv_length,
             .statistics = static_cast<int>(first_statistics_tile(s.out_begin, s.index)),
-            .unused = {}};
+            .out_begin = s.out_begin,
+            .task = task};
+  }
+
+  /// Any block takes any item, the most expensive first.
+  template <class Publish>
+  static JFA_DEVICE void take_items(const Params& p, Publish publish) {
+    const int items = M::load_global(&p.plan[p.batch].first_item) * p.heads_kv;
+    int at = 0;
+    for (int item = M::block_index(); item < items;) {
+      const int ticket = M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
+      at = find_item<M>(p.plan, p.batch, p.heads_kv, at, item);
+      const PlannedSequence s = M::load_global(&p.plan[at]);
+      const int in_sequence = item - s.first_item * p.heads_kv;
+      publish(describe(p, s, in_sequence / s.items, in_sequence % s.items, 0));
+      item = M::grid_size() + M::shuffle(ticket, 0);
+    }
+  }
+
+  /// Each task is a fixed share of one head's items, in the order of the plan: its sum of dQ, which
+  /// no other block touches, comes out the same whatever else happens.
+  template <class Publish>
+  static JFA_DEVICE void take_tasks(const Params& p, Publish publish) {
+    const std::int64_t items = M::load_global(&p.plan[p.batch].first_item);
+    for (int task = M::block_index(); task < p.shares * p.heads_kv; task += M::grid_size()) {
+      const int share = task % p.shares;
+      const auto first = static_cast<int>(items * share / p.shares);
+      const auto last = static_cast<int>(items * (share + 1) / p.shares);
+      int at = first < last ? search_item<M>(p.plan, p.batch, first) : 0;
+      for (int item = first; item < last; ++item) {
+        at = find_item<M>(p.plan, p.batch, 1, at, item);
+        const PlannedSequence s = M::load_global(&p.plan[at]);
+        publish(describe(p, s, task / p.shares, item - s.first_item, task));
+      }
+    }
   }
 
   static JFA_DEVICE void schedule(const Params& p, Smem& smem) {
@@ -193,15 +236,10 @@ struct BackwardByKeys {
         if (M::lane() == 0) M::store_shared(&slot, work);
       });
     };
-    const int items = M::load_global(&p.plan[p.batch].first_item) * p.heads_kv;
-    int at = 0;
-    for (int item = M::block_index(); item < items;) {
-      const int ticket = M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
-      at = find_item<M>(p.plan, p.batch, p.heads_kv, at, item);
-      const PlannedSequence s = M::load_global(&p.plan[at]);
-      const int in_sequence = item - s.first_item * p.heads_kv;
-      publish(describe(p, s, in_sequence / s.items, in_sequence % s.items));
-      item = M::grid_size() + M::shuffle(ticket, 0);
+    if (p.shares == 0) {
+      take_items(p, publish);
+    } else {
+      take_tasks(p, publish);
     }
     Work end{};
     end.tiles = -1;
@@ -239,25 +277,25 @@ struct BackwardByKeys {
   static JFA_DEVICE void load_tiles(const Params& p, Smem& smem) {
     auto to = smem.tile_ring.writer();
     for_each_work(smem, [&](const Work& work) {
-      const RaggedRows queries{M::load_shared(&work.q_begin), M::load_shared(&work.q_length)};
-      const int tiles = M::load_shared(&work.tiles);
       for (int i = 0; i < p.group; ++i) {
         const int head = M::load_shared(&work.q_head) + i;
-        const int first = M::load_shared(&work.first_tile);
-        int at[5] = {0, head, queries.at(first * kQueries), queries.end(), kRaggedRows};
-        const float* statistics =
+        const int length = M::load_shared(&work.q_length);
+        const int tile = M::load_shared(&work.first_tile);
+        const float* rows =
             p.statistics +
-            (head * p.head_tiles + M::load_shared(&work.statistics) + first) * 2 * kQueries;
-        for (int left = tiles; left > 0; --left) {
+            2 * kQueries * (head * p.head_tiles + M::load_shared(&work.statistics) + tile);
+        int at[5] = {0, head, kRaggedRows - length + tile * kQueries, 0, kRaggedRows};
+        for (int left = M::load_shared(&work.tiles); left > 0; --left) {
           smem.tile_ring.fill(to, [&](auto&, Mbarrier& full) {
+            at[3] = M::load_shared(&work.q_begin) + length;
             tma_load(full, smem.q[to.slot], p.q, at);
+            at[3] = M::load_shared(&work.out_begin) + length;
             tma_load(full, smem.dout[to.slot], p.dout, at);
-            M::bulk_load(smem.lse[to.slot].elements, statistics, sizeof(RowTile), &full);
-            M::bulk_load(smem.delta[to.slot].elements, statistics + kQueries, sizeof(RowTile),
-                         &full);
+            M::bulk_load(smem.lse[to.slot].elements, rows, sizeof(RowTile), &full);
+            M::bulk_load(smem.delta[to.slot].elements, rows + kQueries, sizeof(RowTile), &full);
           });
           at[2] += kQueries;
-          statistics += 2 * kQueries;
+          rows += 2 * kQueries;
         }
       }
     });
@@ -271,6 +309,7 @@ struct BackwardByKeys {
     Smem& smem;
     const bool lead = M::warp_index() % 4 == 0 && M::elect();
     typename decltype(Smem::ds_ring)::Cursor ds = {};
+    int slot = 0;        // of dq
     Fragment<M, 64> dq;  // 64 columns at a time
 
     JFA_DEVICE Queries(const Params& params, Smem& memory) : p(params), smem(memory) {}
@@ -279,16 +318,18 @@ struct BackwardByKeys {
       Meeting<M, "queries", Ids, 128>::sync(site);
     }
 
-    /// `write` puts dq into the staging tile, `copy` sends it on.
+    /// `write` puts dq into a staging tile, `copy` sends it on.
     template <class Write, class Copy>
     JFA_DEVICE void stage(Write write, Copy copy) {
-      if (lead) wait_read<M>();
-      meet();  // the copy before has read the tile
-      write();
+      auto& tile = smem.dq[slot];
+      if (++slot == C.dq_slots) slot = 0;
+      if (lead) wait_read<M, C.dq_slots - 1>();
+      meet();  // the copy of the tile's use before has read it
+      write(tile);
       M::template fence_proxy_async<Space::Shared>();  // dQ, written by threads, read by a copy
       meet();
       if (lead) {
-        copy();
+        copy(tile);
         M::bulk_commit();
       }
     }
@@ -296,24 +337,41 @@ struct BackwardByKeys {
     /// 64 columns of a tile's dQ, from `column` on: the MMA, then out. The tile's last frees dS.
     JFA_DEVICE void columns(int column, const Work& work, int head, int tile, int kv_slot) {
       M::wgmma_fence();  // dQ, read by threads, before it is written
-      wgmma(dq, transposed(smem.ds),
+      wgmma(dq, transposed(smem.ds[ds.slot]),
             transposed(smem.kv[kv_slot].k.view().template cols<64>(column)), false);
       M::wgmma_commit();
       wgmma_wait<0>(dq);
       if (column + 64 == C.head_dim) smem.ds_ring.release(ds);
-      const RaggedRows rows{work.q_begin, work.q_length};
-      const int row = rows.at(tile * kQueries);
-      if (one_block(work.kv_length)) {
-        stage([&] { store_fragment(smem.dq.whole.view(), dq); },
-              [&] {
-                tma_store(p.dq, {column, head, row, rows.end(), kRaggedRows}, smem.dq.whole);
+      if (p.shares == 0 && one_block(work.kv_length)) {
+        const RaggedRows rows{work.q_begin, work.q_length};
+        stage([&](DqTile& to) { store_fragment(to.whole.view(), dq); },
+              [&](DqTile& from) {
+                tma_store(
+                    p.dq,
+                    {column, work.q_head + head, rows.at(tile * kQueries), rows.end(), kRaggedRows},
+                    from.whole);
               });
       } else {
-        stage(
-            [&] { store_fragment(smem.dq.part.view(), dq); },
-            [&] {
-              tma_reduce_add(p.dq_sum, {column, head, row, rows.end(), kRaggedRows}, smem.dq.part);
-            });
+        const bool own = p.shares != 0;
+        const RaggedRows rows{own ? work.task * p.lq : work.q_begin, work.q_length};
+        // NOTE [ordered adds]: two adds of one task to the same rows are a round of tiles apart.
+        // All but the last one are complete, unless there is but one tile.
+        if (own && lead) settle(work);
+        stage([&](DqTile& to) { store_fragment(to.part.view(), dq); },
+              [&](DqTile& from) {
+                tma_reduce_add(p.dq_sum,
+                               {column, own ? head : work.q_head + head, rows.at(tile * kQueries),
+                                rows.end(), kRaggedRows},
+                               from.part);
+              });
+      }
+    }
+
+    JFA_DEVICE void settle(const Work& work) const {
+      if (p.group == 1 && work.q_length <= kQueries && C.head_dim <= 64) {
+        wait_stored<M>();
+      } else {
+        wait_stored<M, 1>();
       }
     }
 
@@ -330,7 +388,7 @@ struct BackwardByKeys {
           for (int tile = 0; tile < tiles; ++tile) {
             smem.ds_ring.wait(ds);
             for (int column = 0; column < C.head_dim; column += 64) {
-              columns(column, work, work.q_head + head, work.first_tile + tile, kv.slot);
+              columns(column, work, head, work.first_tile + tile, kv.slot);
             }
           }
         }

@@ -57,9 +57,9 @@ struct KeyGroup {
     return smem.kv[kv.slot].v.view().template rows<K::kGroupKeys>(64 * group);
   }
 
-  JFA_DEVICE auto slopes() {
-    return smem.ds.view().template rows<K::kGroupKeys>(64 * group);
-  }  // dS^T
+  JFA_DEVICE auto slopes(int slot) {  // dS^T
+    return smem.ds[slot].view().template rows<K::kGroupKeys>(64 * group);
+  }
 
   JFA_DEVICE void run() {
     for (;;) {
@@ -120,7 +120,7 @@ struct KeyGroup {
   JFA_DEVICE void add_keys() {
     meet();            // all of the warpgroup's dS is stored
     M::wgmma_fence();  // ptxas wants one before each batch that follows a barrier
-    wgmma(dk, slopes(), transposed(smem.q[done.slot]));
+    wgmma(dk, slopes(ds_done.slot), transposed(smem.q[done.slot]));
     M::wgmma_commit();
   }
 
@@ -135,8 +135,9 @@ struct KeyGroup {
     wgmma_wait<1>(s);
     differentiate(s, probabilities, Scores{p.scores}, smem.lse[at.slot].view(),
                   smem.delta[at.slot].view());
+    const int slot = ds.slot;
     smem.ds_ring.fill(ds, [&](auto&) {
-      store_fragment(slopes(), s);
+      store_fragment(slopes(slot), s);
       M::template fence_proxy_async<Space::Shared>();  // dS, written by threads, read by MMAs
     });
     wgmma_wait<0>(probabilities);

@@ -17,10 +17,13 @@ struct RowPass {
   OutputRows<T> dk, dv;
   RowPlaces<typename K::M> places;
   int heads;
+  int heads_kv;
   int head_dim;
   float* statistics;
   std::int64_t head_tiles;
   float* dq_sum;
+  std::int64_t sums;  // of dq_sum with broadcast_q: elements
+  int shares;
   typename K::Mask::Params mask;
   typename K::Scores::Params scores;
 
@@ -37,13 +40,17 @@ struct RowPass {
             rows_of(a.dv),
             {a.q_rows, a.kv_rows, a.batch},
             a.heads_q,
+            a.heads_kv,
             a.head_dim,
             a.statistics,
             a.head_tiles(),
             a.dq_sum,
+            a.sum_rows() * a.sum_heads() * a.head_dim,
+            a.shares(),
             K::Mask::Params::of(a.window),
             K::Scores::Params::of(a.softmax_scale, a.softcap)};
   }
+  JFA_DEVICE bool broadcast() const { return places.q.offsets.data == nullptr; }
   JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
     return dq_sum + (row * heads + head) * head_dim + column;
   }
@@ -125,7 +132,7 @@ struct PrepareBackward {
     JFA_UNROLL
     for (int step = kLanes / 2; step > 0; step /= 2) delta += M::shuffle_xor(delta, step);
     if (there && place.kv_length >= 0) note(p, row, head, lane, delta, place);
-    if (inside) clear(p, row, head, column, place);
+    if (inside && !p.broadcast()) clear(p, row, head, column, place);
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
@@ -133,6 +140,13 @@ struct PrepareBackward {
         smem, p.heads, [&](bool there, std::int64_t at, int head, int lane, const Place& place) {
           row(p, there, at, head, lane, place);
         });
+    if (p.broadcast()) {
+      const std::int64_t step = std::int64_t{kThreads} * M::grid_size();
+      for (std::int64_t i = std::int64_t{kThreads} * M::block_index() + M::thread_index();
+           4 * i < p.sums; i += step) {
+        M::store_global(reinterpret_cast<Pack<float, 4>*>(p.dq_sum) + i, Pack<float, 4>{});
+      }
+    }
     FillGaps<M, T>{p.dk, M::thread_index(), kThreads}.run(p.places.kv, p.places.batch);
     FillGaps<M, T>{p.dv, M::thread_index(), kThreads}.run(p.places.kv, p.places.batch);
   }
@@ -151,21 +165,49 @@ struct FinishBackward {
   static constexpr int kClusterSize = 1;
   static constexpr int kLanes = K::C.head_dim / 8;
 
+  static JFA_DEVICE void write(const Params& p, std::int64_t row, int head, int column,
+                               const float (&x)[8]) {
+    Pack<std::uint32_t, 4> to;
+    JFA_UNROLL
+    for (int i = 0; i < 4; ++i) to.values[i] = M::template pack<T>(x[2 * i], x[2 * i + 1]);
+    M::store_global(reinterpret_cast<Pack<std::uint32_t, 4>*>(p.dq.at(row, head) + column), to);
+  }
+
+  /// With broadcast_q: dq is the sum over tasks, in their order.
+  static JFA_DEVICE void add_up(const Params& p) {
+    const std::int64_t pieces = std::int64_t{p.places.q.rows} * p.heads * (p.head_dim / 8);
+    const int group = p.heads / p.heads_kv;
+    for (std::int64_t i = std::int64_t{kThreads} * M::block_index() + M::thread_index(); i < pieces;
+         i += std::int64_t{kThreads} * M::grid_size()) {
+      const int column = static_cast<int>(i % (p.head_dim / 8)) * 8;
+      const auto head = static_cast<int>(i / (p.head_dim / 8) % p.heads);
+      const std::int64_t row = i / (p.head_dim / 8) / p.heads;
+      float sum[8] = {};
+      for (int share = 0; share < p.shares; ++share) {
+        const std::int64_t task = head / group * p.shares + share;
+        const float* from = p.dq_sum +
+                            ((task * p.places.q.rows + row) * group + head % group) * p.head_dim +
+                            column;
+        const auto part = M::load_global(reinterpret_cast<const Pack<float, 8>*>(from));
+        JFA_UNROLL
+        for (int k = 0; k < 8; ++k) sum[k] += part.values[k];
+      }
+      write(p, row, head, column, sum);
+    }
+  }
+
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
+    if (p.broadcast()) {
+      add_up(p);
+      return;
+    }
     p.places.template for_each<kThreads, kLanes>(
         smem, p.heads, [&](bool there, std::int64_t row, int head, int lane, const Place& place) {
           const int column = 8 * lane;
           if (!there || column >= p.head_dim) return;
           if (place.kv_length < 0 || K::one_block(place.kv_length)) return;
-          const auto* from = reinterpret_cast<const Pack<float, 4>*>(p.sum_at(row, head, column));
-          const Pack<float, 4> low = M::load_global(from);
-          const Pack<float, 4> high = M::load_global(from + 1);
-          const Pack<std::uint32_t, 4> to{{M::template pack<T>(low.values[0], low.values[1]),
-                                           M::template pack<T>(low.values[2], low.values[3]),
-                                           M::template pack<T>(high.values[0], high.values[1]),
-                                           M::template pack<T>(high.values[2], high.values[3])}};
-          M::store_global(reinterpret_cast<Pack<std::uint32_t, 4>*>(p.dq.at(row, head) + column),
-                          to);
+          const auto* from = reinterpret_cast<const Pack<float, 8>*>(p.sum_at(row, head, column));
+          write(p, row, head, column, M::load_global(from).values);
         });
   }
 };
