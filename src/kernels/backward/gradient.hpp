@@ -22,12 +22,20 @@ inline std::int64_t statistics_tiles(std::int64_t rows, std::int64_t batch) {
   return rows / kStatisticsRows + batch + 1;
 }
 
+/// By what prepared scores are multiplied for units of log2. Unlike the forward kernel, which needs
+/// the largest score, this one takes a negative factor as it is.
+template <class Scores>
+JFA_DEVICE float score_factor(const Scores& scores) {
+  return Scores::kBends ? scores.scale() : scores.slope() * kLog2E;
+}
+
 /// Hides from S^T, whose rows are keys from `first_key` on, what the mask hides.
 template <class Mask, class M, int N>
-JFA_DEVICE void hide_transposed(Fragment<M, N>& s, const Mask& mask, int first_key) {
+JFA_DEVICE void hide_transposed(Fragment<M, N>& s, const Mask& mask, int first_key, float factor) {
   if (mask.touches(first_key, Fragment<M, N>::kRows)) {
+    const float hidden = factor < 0 ? __builtin_inff() : -__builtin_inff();
     s.apply([&](int row, int col, float& v) {
-      v = mask.sees(col, first_key + row) ? v : -__builtin_inff();
+      v = mask.sees(col, first_key + row) ? v : hidden;
     });
   }
 }
@@ -39,10 +47,9 @@ JFA_DEVICE float element(const Operand<M, T, K>& of, int i) {
 }
 
 /// S^T, prepared and masked, becomes P^T.
-template <class Scores, class M, int N, class View>
-JFA_DEVICE void weigh(Fragment<M, N>& s, const Scores& scores, const View& lse) {
-  const float scale = scores.scale();
-  s.map_cols(lse, [scale](float x, float l) { return M::exp2(M::fma(x, scale, -l)); });
+template <class M, int N, class View>
+JFA_DEVICE void weigh(Fragment<M, N>& s, float factor, const View& lse) {
+  s.map_cols(lse, [factor](float x, float l) { return M::exp2(M::fma(x, factor, -l)); });
 }
 
 /// dP^T becomes dS^T = P^T bend (slope dP^T - slope delta). P^T is taken as rounded for the MMA,

@@ -146,10 +146,10 @@ struct KeyGroup {
   /// S^T becomes P^T.
   JFA_DEVICE void make_probabilities() {
     const Scores scores{p.scores};
-    scores.prepare(s);
-    const int first_key = field(&Work::first_key) + 64 * group;
-    hide_transposed(s, mask(), first_key);
-    weigh(s, scores, smem.lse[at.slot].view());
+    if constexpr (Scores::kBends) scores.prepare(s);
+    const float factor = score_factor(scores);
+    hide_transposed(s, mask(), field(&Work::first_key) + 64 * group, factor);
+    weigh(s, factor, smem.lse[at.slot].view());
     convert(probabilities, s);
   }
 
