@@ -44,17 +44,38 @@ struct ItemShape {
   }
 };
 
-/// How a kernel cuts a sequence's keys into blocks, each an item that visits tiles of queries.
+/// How a kernel cuts a sequence's keys into blocks that visit tiles of queries. An item is one
+/// block, or all blocks of a short sequence.
 struct KeyShape {
-  int block_keys;  ///< keys a block
-  int tile_rows;   ///< queries a tile
+  int block_keys;   ///< keys a block
+  int tile_rows;    ///< queries a tile
+  int group;        ///< heads whose tiles one block of keys visits
+  int kept_tiles;   ///< that a whole sequence may have at most, over the group
+  int whole_steps;  ///< visits of tiles that it may have at most
 
-  constexpr int items(int /*q_length*/, int kv_length) const noexcept {
+  constexpr int blocks(int kv_length) const noexcept {
     return kv_length / block_keys + (kv_length % block_keys != 0 ? 1 : 0);
   }
-  /// Work of one item, in tiles of queries.
-  constexpr int cost(int q_length, int /*kv_length*/) const noexcept {
-    return q_length / tile_rows + 1;
+  constexpr std::int64_t tiles(int q_length) const noexcept {
+    return std::int64_t{group} * (q_length / tile_rows + (q_length % tile_rows != 0 ? 1 : 0));
+  }
+  /// Whether an item is a sequence of several blocks.
+  constexpr bool whole(int q_length, int kv_length) const noexcept {
+    return kv_length > block_keys && tiles(q_length) <= kept_tiles &&
+           tiles(q_length) * blocks(kv_length) <= whole_steps;
+  }
+  /// Whether several items add to the same queries.
+  constexpr bool summed(int q_length, int kv_length) const noexcept {
+    return kv_length > block_keys && !whole(q_length, kv_length);
+  }
+  constexpr int items(int q_length, int kv_length) const noexcept {
+    return whole(q_length, kv_length) ? 1 : blocks(kv_length);
+  }
+  /// Work of one item, in visits of tiles; at least 1.
+  constexpr int cost(int q_length, int kv_length) const noexcept {
+    const std::int64_t visits =
+        tiles(q_length) * (whole(q_length, kv_length) ? blocks(kv_length) : 1);
+    return static_cast<int>(std::min<std::int64_t>(visits + 1, 1 << 30));
   }
 };
 

@@ -83,22 +83,23 @@ class BackwardRun {
         .ticket = device.template zeroed<int>(1),
         .statistics = device.template scratch<float>(
             static_cast<std::size_t>(heads_q * tiles * 2 * kStatisticsRows)),
-        .dq_sum = nullptr,
+        .dq_sum = device.template scratch<float>(count(problem.q.rows, heads_q)),
+        .dq_kept = nullptr,
         .blocks = blocks};
-    arguments_.dq_sum = device.template scratch<float>(
-        count(arguments_.sum_rows(), static_cast<int>(arguments_.sum_heads())));
   }
 
   template <class K>
   void by_keys() {
     const int blocks = arguments_.blocks;
+    arguments_.dq_kept =
+        device_.template scratch<float>(static_cast<std::size_t>(K::kept_size(arguments_)));
     using Plan = Planner<M, KeyShape>;
     PlannedSequence* plan =
         device_.template zeroed<PlannedSequence>(static_cast<std::size_t>(arguments_.batch) + 1);
     device_.template launch<Plan>(1, {.q = arguments_.q_rows,
                                       .kv = arguments_.kv_rows,
                                       .batch = arguments_.batch,
-                                      .shape = K::item_shape(),
+                                      .shape = K::item_shape(arguments_),
                                       .plan = plan});
     arguments_.plan = plan;
     device_.template launch<PrepareBackward<K>>(blocks, RowPass<K>::of(arguments_));

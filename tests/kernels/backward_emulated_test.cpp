@@ -25,11 +25,12 @@ Case small_case(std::vector<std::int64_t> q_lengths, std::vector<std::int64_t> k
 
 /// One run of kernel K for a schedule and seed that `turn` picks.
 template <class K>
-void check_turn(const Case& c, std::uint64_t turn, const BackwardOptions& options = {}) {
+void check_turn(const Case& c, std::uint64_t turn, const BackwardOptions& options = {},
+                int blocks = 2) {
   constexpr std::size_t kCount = std::size(emulator::kSchedules);
   const emulator::Schedule schedule = emulator::kSchedules[turn % kCount];
   EmulatedDevice device(schedule, turn);
-  check_backward<K>(device, c, 2, turn, options);
+  check_backward<K>(device, c, blocks, turn, options);
   if (testing::Test::HasFailure()) {
     FAIL() << c.name << ", " << emulator::to_string(schedule) << ", seed " << turn;
   }
@@ -74,6 +75,24 @@ TEST(BackwardByKeysEmulated, HalfPrecision) {
 TEST(BackwardByKeysEmulated, AllSequencesEmpty) {
   check_turn<BackwardByKeys<M, kDim64>>(small_case({0, 0, 0}, {0, 0, 0}), 1);
   check_turn<BackwardByKeys<M, kDim64>>(small_case({0, 70, 0}, {0, 0, 3}), 2);
+}
+
+/// Short sequences of several blocks of keys, enough of them to be an item each.
+TEST(BackwardByKeysEmulated, WholeSequences) {
+  std::uint64_t turn = 0;
+  for (const Window window : {Window{}, Window{-1, 0}, Window{100, 20}, Window{10, 0}}) {
+    Case c = small_case({130, 70, 1, 300, 64, 520, 0}, {260, 129, 300, 400, 100, 200, 300});
+    c.window = window;
+    check_turn<BackwardByKeys<M, kDim64, WindowMask>>(c, turn++, {}, 1);
+    if (HasFatalFailure()) return;
+  }
+  Case c = small_case({130, 70, 1, 300}, {260, 129, 300, 400});
+  check_turn<BackwardByKeys<M, kDim64>>(c, turn++, {}, 1);
+  c.heads_q = 2;
+  c.heads_kv = 1;
+  check_turn<BackwardByKeys<M, kDim64>>(c, turn++, {}, 1);
+  c.head_dim = 128;
+  check_turn<BackwardByKeys<M, kDim128>>(c, turn++, {}, 1);
 }
 
 TEST(BackwardByKeysEmulated, Masks) {

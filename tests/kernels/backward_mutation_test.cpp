@@ -48,12 +48,25 @@ void expect_all_needed(const emulator::Subject& subject) {
 
 TEST(BackwardMutation, ByKeys) {
   Case c;
-  // One block of keys and several, more tiles than slots; more blocks without queries than slots.
-  c.q_lengths = {200, 70, 1, 0, 0};
-  c.kv_lengths = {100, 300, 129, 60, 300};
+  // One block of keys and several, whole or too long for it, more tiles than slots; more blocks
+  // without queries than slots.
+  c.q_lengths = {200, 70, 1, 0, 0, 520};
+  c.kv_lengths = {100, 300, 129, 60, 300, 200};
   const auto gradient = std::make_shared<Gradient>(c);
   using K = BackwardByKeys<EmulatedHopper, BackwardConfig{.head_dim = 64}>;
   expect_all_needed({"backward by keys", [gradient](const emulator::RunOptions& options) {
+                       return run_by_keys<K>(*gradient, options);
+                     }});
+}
+
+TEST(BackwardMutation, ByKeysBroadcast) {
+  Case c;
+  c.broadcast_q = true;
+  c.q_length = 70;
+  c.kv_lengths = {100, 300, 0, 129, 300};
+  const auto gradient = std::make_shared<Gradient>(c);
+  using K = BackwardByKeys<EmulatedHopper, BackwardConfig{.head_dim = 64}>;
+  expect_all_needed({"backward by keys, broadcast", [gradient](const emulator::RunOptions& options) {
                        return run_by_keys<K>(*gradient, options);
                      }});
 }

@@ -46,8 +46,8 @@ struct BackwardArguments {
   int batch;
   int* ticket;        // holds 0
   float* statistics;  // [heads_q, statistics_tiles(rows of out, batch), 2, kStatisticsRows]
-  float* dq_sum;      // [rows of q, heads_q, head_dim]; with broadcast_q one for each task:
-                      // [shares() * heads_kv, rows of q, heads_q / heads_kv, head_dim]
+  float* dq_sum;      // [rows of q, heads_q, head_dim]; not used with broadcast_q
+  float* dq_kept;     // as large as the kernel's kept_size says
   int blocks;         // that the kernel is launched with
 
   bool broadcast() const { return q_rows.offsets.data == nullptr; }
@@ -56,10 +56,6 @@ struct BackwardArguments {
   }
   /// With broadcast_q: into how many fixed shares the work of a key/value head is cut.
   int shares() const { return blocks < heads_kv ? 1 : blocks / heads_kv; }
-  std::int64_t sum_rows() const {
-    return broadcast() ? std::int64_t{q_rows.rows} * shares() * heads_kv : q_rows.rows;
-  }
-  std::int64_t sum_heads() const { return broadcast() ? heads_q / heads_kv : heads_q; }
   std::int64_t head_tiles() const { return statistics_tiles(out_rows(), batch); }
 
   template <class Machine, class View>

@@ -6,8 +6,11 @@
 //
 // An item is a block of 128 keys of one key/value head. It visits the tiles of 64 queries of every
 // query head that shares it; dK and dV stay in registers. dQ of a sequence that is one block of
-// keys is written as it is; other sequences' adds up in fp32 in global memory and is converted by
-// FinishBackward. PrepareBackward, before, makes row statistics and zeroes what needs it.
+// keys is written as it is. A short sequence of several blocks is one item: its dQ is kept, between
+// blocks of keys, in global memory of the block's own, where each thread meets its own values. A
+// long one's adds up in fp32 in dq_sum and is converted by FinishBackward. With broadcast_q items
+// are shared out beforehand, dQ is kept over a block's whole share, and FinishBackward adds the
+// shares up. PrepareBackward, before, makes row statistics and zeroes what needs it.
 //
 // | role     | warps   | registers | does                                                       |
 // | -------- | ------- | --------- | ---------------------------------------------------------- |
@@ -28,6 +31,7 @@
 
 #include "kernels/backward/arguments.hpp"
 #include "kernels/backward/key_group.hpp"
+#include "kernels/backward/query_group.hpp"
 #include "kernels/items.hpp"
 
 namespace jfa {
@@ -79,7 +83,9 @@ struct BackwardByKeys {
     int kv_length;
     int statistics;  // the sequence's first tile
     int out_begin;
-    int task;
+    DqWay dq;
+    int kept;  // the first tile of dq_kept that is the work's
+    int unused[3];
   };
 
   using QTile = Tile<M, T, kQueries, C.head_dim>;
@@ -128,20 +134,40 @@ struct BackwardByKeys {
     int heads_kv;
     int group;   // query heads that share a key/value head
     int shares;  // of a key/value head's items, with broadcast_q; else 0
-    int lq;      // rows of q with broadcast_q
+    KeyShape shape;
+    float* dq_kept;
+    int kept_tiles;  // of a block, or with broadcast_q of a task
     const float* statistics;
     std::int64_t head_tiles;
     typename Mask::Params mask;
     typename Scores::Params scores;
   };
 
+  /// Sequences of at most kWholeSteps visits become one item a head where there are enough of them
+  /// to keep all blocks busy. Their dQ is kept in tiles of the block's own, few enough for L2.
+  static constexpr int kKeptTiles = 8;
+  static constexpr int kWholeSteps = 128;
+
   /// How the plan must cut sequences.
-  static constexpr KeyShape item_shape() { return {kKeys, kQueries}; }
+  static KeyShape item_shape(const BackwardArguments<T>& a) {
+    const bool whole = !a.broadcast() && std::int64_t{a.batch} * a.heads_kv >= 4 * a.blocks;
+    return {kKeys, kQueries, a.heads_q / a.heads_kv, kKeptTiles, whole ? kWholeSteps : 0};
+  }
+
+  /// Tiles of dq_kept that a block, or with broadcast_q a task, has.
+  static std::int64_t kept_tiles(const BackwardArguments<T>& a) {
+    if (!a.broadcast()) return kKeptTiles;
+    return std::int64_t{(a.q_rows.rows + kQueries - 1) / kQueries} * (a.heads_q / a.heads_kv);
+  }
+  /// Elements of dq_kept.
+  static std::int64_t kept_size(const BackwardArguments<T>& a) {
+    const std::int64_t owners = a.broadcast() ? std::int64_t{a.shares()} * a.heads_kv : a.blocks;
+    return owners * kept_tiles(a) * kQueries * C.head_dim;
+  }
 
   static Params make_params(const BackwardArguments<T>& a) {
     const std::int64_t head_dim = a.head_dim;
     const int group = a.heads_q / a.heads_kv;
-    const int sum_heads = a.broadcast() ? group : a.heads_q;
     return {a.template map<M, typename QTile::View>(a.q, a.heads_q),
             a.template map<M, typename QTile::View>(a.dout, a.heads_q),
             a.template map<M, typename KvTile::View>(a.k, a.heads_kv),
@@ -149,23 +175,22 @@ struct BackwardByKeys {
             a.template map<M, typename DqPart::View>(a.dq, a.heads_q),
             a.template map<M, OutView>(a.dk, a.heads_kv),
             a.template map<M, OutView>(a.dv, a.heads_kv),
-            M::make_tensor_map(ragged_map<typename SumTile::View>(a.dq_sum, head_dim, sum_heads,
-                                                                  sum_heads * head_dim, head_dim)),
+            M::make_tensor_map(ragged_map<typename SumTile::View>(a.dq_sum, head_dim, a.heads_q,
+                                                                  a.heads_q * head_dim, head_dim)),
             a.plan,
             a.batch,
             a.ticket,
             a.heads_kv,
             group,
             a.broadcast() ? a.shares() : 0,
-            a.q_rows.rows,
+            item_shape(a),
+            a.dq_kept,
+            static_cast<int>(kept_tiles(a)),
             a.statistics,
             a.head_tiles(),
             Mask::Params::of(a.window),
             Scores::Params::of(a.softmax_scale, a.softcap)};
   }
-
-  /// Whether a sequence's dQ is whole after one block of keys.
-  static JFA_HOST_DEVICE bool one_block(int kv_length) { return kv_length <= kKeys; }
 
   /// The tiles of queries that see some of the keys `first` to `last` - 1.
   static JFA_DEVICE Range tiles(const typename Mask::Params& mask, int first, int last,
@@ -178,7 +203,7 @@ struct BackwardByKeys {
   // ---- schedule
 
   static JFA_DEVICE Work describe(const Params& p, const PlannedSequence& s, int head, int block,
-                                  int task) {
+                                  DqWay dq, int owner) {
     const int first = block * kKeys;
     const int last = first + kKeys < s.kv_length ? first + kKeys : s.kv_length;
     const Range seen = tiles(p.mask, first, last, {s.q_length, s.kv_length});
@@ -193,7 +218,9 @@ struct BackwardByKeys {
             .kv_length = s.kv_length,
             .statistics = static_cast<int>(first_statistics_tile(s.out_begin, s.index)),
             .out_begin = s.out_begin,
-            .task = task};
+            .dq = dq,
+            .kept = owner * p.kept_tiles,
+            .unused = {}};
   }
 
   /// Any block takes any item, the most expensive first.
@@ -206,13 +233,21 @@ struct BackwardByKeys {
       at = find_item<M>(p.plan, p.batch, p.heads_kv, at, item);
       const PlannedSequence s = M::load_global(&p.plan[at]);
       const int in_sequence = item - s.first_item * p.heads_kv;
-      publish(describe(p, s, in_sequence / s.items, in_sequence % s.items, 0));
+      const int head = in_sequence / s.items;
+      if (p.shape.whole(s.q_length, s.kv_length)) {
+        for (int block = 0; block * kKeys < s.kv_length; ++block) {
+          publish(describe(p, s, head, block, DqWay::Keep, M::block_index()));
+        }
+      } else {
+        const DqWay way = p.shape.summed(s.q_length, s.kv_length) ? DqWay::Sum : DqWay::Write;
+        publish(describe(p, s, head, in_sequence % s.items, way, 0));
+      }
       item = M::grid_size() + M::shuffle(ticket, 0);
     }
   }
 
-  /// Each task is a fixed share of one head's items, in the order of the plan: its sum of dQ, which
-  /// no other block touches, comes out the same whatever else happens.
+  /// Each task is a fixed share of one head's items, in the order of the plan: its dQ, which no
+  /// other block touches, comes out the same whatever else happens.
   template <class Publish>
   static JFA_DEVICE void take_tasks(const Params& p, Publish publish) {
     const std::int64_t items = M::load_global(&p.plan[p.batch].first_item);
@@ -224,7 +259,7 @@ struct BackwardByKeys {
       for (int item = first; item < last; ++item) {
         at = find_item<M>(p.plan, p.batch, 1, at, item);
         const PlannedSequence s = M::load_global(&p.plan[at]);
-        publish(describe(p, s, task / p.shares, item - s.first_item, task));
+        publish(describe(p, s, task / p.shares, item - s.first_item, DqWay::Task, task));
       }
     }
   }
@@ -301,103 +336,6 @@ struct BackwardByKeys {
     });
   }
 
-  // ---- queries
-
-  /// dQ tiles of one block of keys after another, staged in shared memory for copies.
-  struct Queries {
-    const Params& p;
-    Smem& smem;
-    const bool lead = M::warp_index() % 4 == 0 && M::elect();
-    typename decltype(Smem::ds_ring)::Cursor ds = {};
-    int slot = 0;        // of dq
-    Fragment<M, 64> dq;  // 64 columns at a time
-
-    JFA_DEVICE Queries(const Params& params, Smem& memory) : p(params), smem(memory) {}
-
-    JFA_DEVICE void meet(Site site = Site::here()) const {
-      Meeting<M, "queries", Ids, 128>::sync(site);
-    }
-
-    /// `write` puts dq into a staging tile, `copy` sends it on.
-    template <class Write, class Copy>
-    JFA_DEVICE void stage(Write write, Copy copy) {
-      auto& tile = smem.dq[slot];
-      if (++slot == C.dq_slots) slot = 0;
-      if (lead) wait_read<M, C.dq_slots - 1>();
-      meet();  // the copy of the tile's use before has read it
-      write(tile);
-      M::template fence_proxy_async<Space::Shared>();  // dQ, written by threads, read by a copy
-      meet();
-      if (lead) {
-        copy(tile);
-        M::bulk_commit();
-      }
-    }
-
-    /// 64 columns of a tile's dQ, from `column` on: the MMA, then out. The tile's last frees dS.
-    JFA_DEVICE void columns(int column, const Work& work, int head, int tile, int kv_slot) {
-      M::wgmma_fence();  // dQ, read by threads, before it is written
-      wgmma(dq, transposed(smem.ds[ds.slot]),
-            transposed(smem.kv[kv_slot].k.view().template cols<64>(column)), false);
-      M::wgmma_commit();
-      wgmma_wait<0>(dq);
-      if (column + 64 == C.head_dim) smem.ds_ring.release(ds);
-      if (p.shares == 0 && one_block(work.kv_length)) {
-        const RaggedRows rows{work.q_begin, work.q_length};
-        stage([&](DqTile& to) { store_fragment(to.whole.view(), dq); },
-              [&](DqTile& from) {
-                tma_store(
-                    p.dq,
-                    {column, work.q_head + head, rows.at(tile * kQueries), rows.end(), kRaggedRows},
-                    from.whole);
-              });
-      } else {
-        const bool own = p.shares != 0;
-        const RaggedRows rows{own ? work.task * p.lq : work.q_begin, work.q_length};
-        // NOTE [ordered adds]: two adds of one task to the same rows are a round of tiles apart.
-        // All but the last one are complete, unless there is but one tile.
-        if (own && lead) settle(work);
-        stage([&](DqTile& to) { store_fragment(to.part.view(), dq); },
-              [&](DqTile& from) {
-                tma_reduce_add(p.dq_sum,
-                               {column, own ? head : work.q_head + head, rows.at(tile * kQueries),
-                                rows.end(), kRaggedRows},
-                               from.part);
-              });
-      }
-    }
-
-    JFA_DEVICE void settle(const Work& work) const {
-      if (p.group == 1 && work.q_length <= kQueries && C.head_dim <= 64) {
-        wait_stored<M>();
-      } else {
-        wait_stored<M, 1>();
-      }
-    }
-
-    JFA_DEVICE void run() {
-      auto r = smem.work.reader();
-      auto kv = smem.kv_ring.reader();
-      for (;;) {
-        const Work work = M::load_shared(&smem.work.wait(r));
-        smem.work.release(r);
-        const int tiles = M::uniform(work.tiles);
-        if (tiles < 0) break;
-        smem.kv_ring.wait(kv);
-        for (int head = 0; head < p.group; ++head) {
-          for (int tile = 0; tile < tiles; ++tile) {
-            smem.ds_ring.wait(ds);
-            for (int column = 0; column < C.head_dim; column += 64) {
-              columns(column, work, head, work.first_tile + tile, kv.slot);
-            }
-          }
-        }
-        smem.kv_ring.release(kv);
-      }
-      if (lead) wait_read<M>();
-    }
-  };
-
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     init_barriers<M>([&] {
       smem.work.init();
@@ -411,7 +349,7 @@ struct BackwardByKeys {
                                   role<"load tiles", Warps{2, 1}>([&] { load_tiles(p, smem); }));
                   }),
                   role<"queries", Warps{4, 4}, Regs{64}>([&] {
-                    Queries{p, smem}.run();
+                    QueryGroup<BackwardByKeys>{p, smem}.run();
                   }),
                   role<"keys", Warps{8, 8}, Regs{208}>([&] {
                     KeyGroup<BackwardByKeys> keys{p, smem, M::warp_index() / 4 - 2};

@@ -34,9 +34,7 @@ template <class Mask, class M, int N>
 JFA_DEVICE void hide_transposed(Fragment<M, N>& s, const Mask& mask, int first_key, float factor) {
   if (mask.touches(first_key, Fragment<M, N>::kRows)) {
     const float hidden = factor < 0 ? __builtin_inff() : -__builtin_inff();
-    s.apply([&](int row, int col, float& v) {
-      v = mask.sees(col, first_key + row) ? v : hidden;
-    });
+    s.apply([&](int row, int col, float& v) { v = mask.sees(col, first_key + row) ? v : hidden; });
   }
 }
 
@@ -72,6 +70,35 @@ JFA_DEVICE void differentiate(Fragment<M, N>& dp, const Operand<M, T, N>& p, con
       dp.values[i + k] *= weight;
     }
   }
+}
+
+/// NOTE [kept tiles]: a fragment is kept in global memory as its threads hold it, four values a
+/// step of 128 threads; only the thread that wrote a value reads it.
+template <class M, int N>
+JFA_DEVICE void store_kept(float* to, Fragment<M, N>& from, Site site = Site::here()) {
+  from.state.reading(site);
+  auto* packs = reinterpret_cast<Pack<float, 4>*>(to) + M::thread_index() % 128;
+  JFA_UNROLL
+  for (int i = 0; i < N / 2; i += 4) {
+    const float(&v)[N / 2] = from.values;
+    M::store_global(packs + 32 * i, Pack<float, 4>{{v[i], v[i + 1], v[i + 2], v[i + 3]}}, site);
+  }
+}
+template <class M, int N>
+JFA_DEVICE void load_kept(Fragment<M, N>& to, const float* from, Site site = Site::here()) {
+  to.state.writing(site);
+  const auto* packs = reinterpret_cast<const Pack<float, 4>*>(from) + M::thread_index() % 128;
+  JFA_UNROLL
+  for (int i = 0; i < N / 2; i += 4) {
+    const auto pack = M::load_global(packs + 32 * i, site);
+    JFA_UNROLL
+    for (int k = 0; k < 4; ++k) to.values[i + k] = pack.values[k];
+  }
+}
+/// Where a kept 64 x 64 fragment holds columns col and col + 1 of a row; col is even.
+JFA_DEVICE int kept_place(int row, int col) {
+  const int thread = row / 16 * 32 + row % 8 * 4 + col / 2 % 4;
+  return (col / 8 * 128 + thread) * 4 + row / 8 % 2 * 2;
 }
 
 }  // namespace JFA_BACKEND

@@ -22,8 +22,11 @@ struct RowPass {
   float* statistics;
   std::int64_t head_tiles;
   float* dq_sum;
-  std::int64_t sums;  // of dq_sum with broadcast_q: elements
+  float* dq_kept;
+  std::int64_t kept_size;  // elements
+  int kept_tiles;          // of a task
   int shares;
+  KeyShape shape;
   typename K::Mask::Params mask;
   typename K::Scores::Params scores;
 
@@ -45,8 +48,11 @@ struct RowPass {
             a.statistics,
             a.head_tiles(),
             a.dq_sum,
-            a.sum_rows() * a.sum_heads() * a.head_dim,
+            a.dq_kept,
+            K::kept_size(a),
+            static_cast<int>(K::kept_tiles(a)),
             a.shares(),
+            K::item_shape(a),
             K::Mask::Params::of(a.window),
             K::Scores::Params::of(a.softmax_scale, a.softcap)};
   }
@@ -78,7 +84,7 @@ struct PrepareBackward {
     return sum;
   }
 
-  /// Whether BackwardByKeys writes the row's dQ, as the only block of its sequence.
+  /// Whether BackwardByKeys writes the row's dQ.
   static JFA_DEVICE bool written(const Params& p, const Place& place) {
     if (place.kv_length == 0) return false;
     const Range tiles = K::tiles(p.mask, 0, place.kv_length, {place.q_length, place.kv_length});
@@ -88,7 +94,7 @@ struct PrepareBackward {
 
   static JFA_DEVICE void clear(const Params& p, std::int64_t row, int head, int column,
                                const Place& place) {
-    if (place.kv_length >= 0 && !K::one_block(place.kv_length)) {
+    if (place.kv_length >= 0 && p.shape.summed(place.q_length, place.kv_length)) {
       auto* to = reinterpret_cast<Pack<float, 4>*>(p.sum_at(row, head, column));
       M::store_global(to, Pack<float, 4>{});
       M::store_global(to + 1, Pack<float, 4>{});
@@ -143,8 +149,8 @@ struct PrepareBackward {
     if (p.broadcast()) {
       const std::int64_t step = std::int64_t{kThreads} * M::grid_size();
       for (std::int64_t i = std::int64_t{kThreads} * M::block_index() + M::thread_index();
-           4 * i < p.sums; i += step) {
-        M::store_global(reinterpret_cast<Pack<float, 4>*>(p.dq_sum) + i, Pack<float, 4>{});
+           4 * i < p.kept_size; i += step) {
+        M::store_global(reinterpret_cast<Pack<float, 4>*>(p.dq_kept) + i, Pack<float, 4>{});
       }
     }
     FillGaps<M, T>{p.dk, M::thread_index(), kThreads}.run(p.places.kv, p.places.batch);
@@ -175,22 +181,29 @@ struct FinishBackward {
 
   /// With broadcast_q: dq is the sum over tasks, in their order.
   static JFA_DEVICE void add_up(const Params& p) {
-    const std::int64_t pieces = std::int64_t{p.places.q.rows} * p.heads * (p.head_dim / 8);
+    constexpr int kTile = K::kQueries * K::C.head_dim;
     const int group = p.heads / p.heads_kv;
+    const int tiles = p.kept_tiles / group;
+    const std::int64_t pieces = std::int64_t{p.places.q.rows} * p.heads * kLanes;
     for (std::int64_t i = std::int64_t{kThreads} * M::block_index() + M::thread_index(); i < pieces;
          i += std::int64_t{kThreads} * M::grid_size()) {
-      const int column = static_cast<int>(i % (p.head_dim / 8)) * 8;
-      const auto head = static_cast<int>(i / (p.head_dim / 8) % p.heads);
-      const std::int64_t row = i / (p.head_dim / 8) / p.heads;
+      const int column = static_cast<int>(i % kLanes) * 8;
+      const auto head = static_cast<int>(i / kLanes % p.heads);
+      const auto row = static_cast<int>(i / kLanes / p.heads);
+      if (column >= p.head_dim) continue;
+      const float* from = p.dq_kept + column / 64 * (64 * K::kQueries);
       float sum[8] = {};
       for (int share = 0; share < p.shares; ++share) {
         const std::int64_t task = head / group * p.shares + share;
-        const float* from = p.dq_sum +
-                            ((task * p.places.q.rows + row) * group + head % group) * p.head_dim +
-                            column;
-        const auto part = M::load_global(reinterpret_cast<const Pack<float, 8>*>(from));
+        const std::int64_t tile = task * p.kept_tiles + head % group * tiles + row / K::kQueries;
         JFA_UNROLL
-        for (int k = 0; k < 8; ++k) sum[k] += part.values[k];
+        for (int k = 0; k < 8; k += 2) {
+          const int place = kept_place(row % K::kQueries, column % 64 + k);
+          const auto pair =
+              M::load_global(reinterpret_cast<const Pack<float, 2>*>(from + tile * kTile + place));
+          sum[k] += pair.values[0];
+          sum[k + 1] += pair.values[1];
+        }
       }
       write(p, row, head, column, sum);
     }
@@ -205,7 +218,7 @@ struct FinishBackward {
         smem, p.heads, [&](bool there, std::int64_t row, int head, int lane, const Place& place) {
           const int column = 8 * lane;
           if (!there || column >= p.head_dim) return;
-          if (place.kv_length < 0 || K::one_block(place.kv_length)) return;
+          if (place.kv_length < 0 || !p.shape.summed(place.q_length, place.kv_length)) return;
           const auto* from = reinterpret_cast<const Pack<float, 8>*>(p.sum_at(row, head, column));
           write(p, row, head, column, M::load_global(from).values);
         });
