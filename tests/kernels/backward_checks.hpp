@@ -37,8 +37,7 @@ class BackwardRun {
   using M = typename Device::M;
 
   BackwardRun(Device& device, const Batch& batch, const Problem& problem,
-              const OutputGradients& gradients, const reference::ForwardResult& forward,
-              int blocks)
+              const OutputGradients& gradients, const reference::ForwardResult& forward, int blocks)
       : device_(device), problem_(problem) {
     const auto heads_q = static_cast<int>(problem.heads_q);
     const auto heads_kv = static_cast<int>(problem.heads_kv);

@@ -66,9 +66,10 @@ TEST(BackwardMutation, ByKeysBroadcast) {
   c.kv_lengths = {100, 300, 0, 129, 300};
   const auto gradient = std::make_shared<Gradient>(c);
   using K = BackwardByKeys<EmulatedHopper, BackwardConfig{.head_dim = 64}>;
-  expect_all_needed({"backward by keys, broadcast", [gradient](const emulator::RunOptions& options) {
-                       return run_by_keys<K>(*gradient, options);
-                     }});
+  expect_all_needed(
+      {"backward by keys, broadcast", [gradient](const emulator::RunOptions& options) {
+         return run_by_keys<K>(*gradient, options);
+       }});
 }
 
 }  // namespace

@@ -352,7 +352,8 @@ void bench(const BenchCase& c, Peers peers) {
   constexpr ForwardConfig f128 = {.head_dim = 128};
   constexpr BackwardConfig k64 = {.head_dim = 64};
   constexpr BackwardConfig k128 = {.head_dim = 128};
-  constexpr BackwardConfig m128 = {.head_dim = 128, .kv_slots = 1, .q_slots = 2, .ds_slots = 3, .dq_slots = 3};
+  constexpr BackwardConfig m128 = {
+      .head_dim = 128, .kv_slots = 1, .q_slots = 2, .ds_slots = 3, .dq_slots = 3};
   if (c.dim == 64) {
     bench<Forward<Hopper, f64>, BackwardByKeys<Hopper, k64>>(c, peers);
   } else if (c.masked()) {
