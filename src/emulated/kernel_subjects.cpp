@@ -150,11 +150,11 @@ Subject forward_subject(std::string name, const Case& c, const Options& options)
 }  // namespace
 
 std::vector<Subject> kernel_subjects() {
-  // Runs of tiles that share keys and single tiles, both warpgroups and one, more blocks than
-  // slots.
+  // Runs of tiles that share keys, longer than the ring of work, and single tiles; all warpgroups
+  // and some; more blocks of keys than slots.
   Case c;
-  c.q_lengths = {300, 60, 130, 1};
-  c.kv_lengths = {200, 700, 257, 0};
+  c.q_lengths = {300, 60, 130, 1, 800};
+  c.kv_lengths = {200, 700, 257, 0, 100};
   // Heads of a group packed into rows.
   Case grouped;
   grouped.heads_q = 2;
@@ -162,13 +162,23 @@ std::vector<Subject> kernel_subjects() {
   grouped.kv_lengths = {350, 9, 257, 700, 130, 420};
   Options masked;
   masked.mask.window = {200, 0};
-  // One set of queries for all sequences.
+  // Short keys, and one set of queries for all sequences.
+  Case brief;
+  brief.head_dim = 128;
+  brief.dtype = DType::kF16;
+  brief.broadcast_q = true;
+  brief.q_length = 300;
+  brief.kv_lengths = {130, 257, 0, 5, 700, 64, 100, 200};
   Case wide;
   wide.head_dim = 128;
-  wide.dtype = DType::kF16;
-  wide.broadcast_q = true;
-  wide.q_length = 70;
-  wide.kv_lengths = {130, 257, 0, 5, 300, 64, 400, 200};
+  wide.q_lengths = {200, 60, 1};
+  wide.kv_lengths = {500, 700, 400};
+  Case widest;
+  widest.head_dim = 256;
+  widest.q_lengths = {200, 60, 1};
+  widest.kv_lengths = {300, 400, 200};
+  Options causal;
+  causal.mask.causal = true;
   // More sequences than the planner has threads, of all costs in no order.
   Case many;
   for (std::int64_t b = 0; b < 300; ++b) {
@@ -180,7 +190,9 @@ std::vector<Subject> kernel_subjects() {
           {"index_check", [crowd](const RunOptions& run) { return check_indices(*crowd, run); }},
           forward_subject("forward", c, {}),
           forward_subject("forward_masked", grouped, masked),
-          forward_subject("forward_wide", wide, {})};
+          forward_subject("forward_short", brief, {}),
+          forward_subject("forward_128", wide, {}),
+          forward_subject("forward_256", widest, causal)};
 }
 
 }  // namespace jfa
