@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/forward/mask.hpp"
+#include "kernels/forward/softmax.hpp"
 
 namespace jfa {
 inline namespace JFA_BACKEND {

@@ -91,7 +91,7 @@ struct QueryGroup {
     const int length = field(work, &Work::q_length);
     const int first = tile * K::kQueries;
     const int last = first + K::kQueries < length ? first + K::kQueries : length;
-    const Range keys = Mask::keys(p.mask, {first, last}, {length, field(work, &Work::kv_length)});
+    const Range keys = Mask::some_keys(p.mask, {first, last}, {length, field(work, &Work::kv_length)});
     const std::int64_t begin = keys.begin < 0 ? 0 : keys.begin;
     return {begin / K::kKeys, (keys.end + K::kKeys - 1) / K::kKeys};
   }
