@@ -136,7 +136,9 @@ struct Operand {
 
 /// What a wait may name.
 template <class T>
-concept InRegisters = sizeof(T::state) > 0;
+concept InRegisters = requires(T t) {
+  t.state;
+};
 
 template <class M>
 JFA_DEVICE RowValues<M> across_quad(const RowValues<M>& part, auto fn, Site site) {

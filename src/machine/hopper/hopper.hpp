@@ -58,6 +58,7 @@ struct Hopper {
   template <Name N>
   static JFA_DEVICE void enter_role(Site = {}) {}
   static JFA_DEVICE void leave_role(Site = {}) {}
+  /// P#miscellaneous-instructions-nanosleep, -trap
   static JFA_DEVICE void sleep_ns(std::uint32_t nanoseconds) { __nanosleep(nanoseconds); }
   [[noreturn]] static JFA_DEVICE void trap(Site = {}) { __trap(); }
 
@@ -264,7 +265,7 @@ struct Hopper {
   static JFA_DEVICE auto load_global(const auto* from, Site = {}) { return *from; }
   static JFA_DEVICE void store_shared(auto* to, auto value, Site = {}) { *to = value; }
   static JFA_DEVICE void store_global(auto* to, auto value, Site = {}) { *to = value; }
-  /// P#data-movement-and-conversion-instructions-ld, -st, -red: 32-bit integers, GPU scope.
+  /// P#data-movement-and-conversion-instructions-ld, -st, -red, -atom: 32-bit integers, GPU scope.
   static JFA_DEVICE int load_acquire(const int* pointer, Site = {}) {
     int value;
     const std::size_t at = global_address(pointer);
@@ -284,6 +285,7 @@ struct Hopper {
   float y;                                 \
   asm(TEXT " %0, %1;" : "=f"(y) : "f"(x)); \
   return y
+  /// P#floating-point-instructions-ex2, -lg2, -tanh, -rcp, -fma, -max
   static JFA_DEVICE float exp2(float x) { JFA_UNARY("ex2.approx.ftz.f32"); }
   static JFA_DEVICE float log2(float x) { JFA_UNARY("lg2.approx.ftz.f32"); }
   static JFA_DEVICE float tanh(float x) { JFA_UNARY("tanh.approx.f32"); }
