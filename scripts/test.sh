@@ -38,8 +38,10 @@ if command -v nvcc >/dev/null; then
   python3 -m venv build/venv
   build/venv/bin/pip install -q nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm
   step "Building what runs on a GPU"
-  cmake --preset cuda -DJFA_TOOL=OFF -DPython3_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
-  cmake --build --preset cuda --target forward_bench forward_gpu_test samples_bench \
+  cmake --preset cuda -DJFA_CUDA_KERNELS=ci \
+    -DPython3_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
+  cmake --build --preset cuda --target jfa_tool quickstart_cuda contract_gpu_test \
+    cuda_engine_test forward_bench forward_gpu_test backward_gpu_test samples_bench \
     samples_gpu_test samples_trace
   step "GPU code generation"
   disassembler=$(dirname "$(find "$PWD/build/venv" -name nvdisasm -type f)")

@@ -33,15 +33,17 @@ struct Inputs {
   /// `[B + 1]`: sequence b owns rows offsets[b] .. offsets[b + 1] - 1. Starts at 0, never
   /// decreases.
   IndexView kv_offsets;
-  std::optional<IndexView> q_offsets;   ///< `[B + 1]`; absent: broadcast_q
-  std::optional<IndexView> kv_lengths;  ///< `[B]`: rows in use of each sequence; the rest is a gap
-  std::optional<IndexView> q_lengths;   ///< as kv_lengths; refused with broadcast_q
+  std::optional<IndexView> q_offsets = std::nullopt;  ///< `[B + 1]`; absent: broadcast_q
+  std::optional<IndexView> kv_lengths =
+      std::nullopt;  ///< `[B]`: rows in use of each sequence; the rest is a gap
+  std::optional<IndexView> q_lengths = std::nullopt;  ///< as kv_lengths; refused with broadcast_q
 };
 
 /// How it is computed.
 struct Options {
   Mask mask;
-  std::optional<double> softmax_scale;  ///< any finite value; absent: 1 / sqrt(head_dim)
+  std::optional<double> softmax_scale =
+      std::nullopt;    ///< any finite value; absent: 1 / sqrt(head_dim)
   double softcap = 0;  ///< c > 0: scores become c * tanh(S / c) before masking; 0: off
   /// Equal inputs give bitwise equal results on the same machine. The CPU engine always does,
   /// whatever the number of threads.
@@ -55,10 +57,10 @@ struct ForwardOutputs {
 
 /// Results of forward that backward needs, and the gradients that flow in.
 struct BackwardInputs {
-  ConstTensorView dout;              ///< as out
-  ConstTensorView out;               ///< as written by forward
-  ConstLseView lse;                  ///< as written by forward
-  std::optional<ConstLseView> dlse;  ///< gradient into lse, as lse; absent: zero
+  ConstTensorView dout;                             ///< as out
+  ConstTensorView out;                              ///< as written by forward
+  ConstLseView lse;                                 ///< as written by forward
+  std::optional<ConstLseView> dlse = std::nullopt;  ///< gradient into lse, as lse; absent: zero
 };
 
 struct BackwardOutputs {

@@ -36,8 +36,8 @@ struct BlockSparse {
 /// The conjunction of its parts; the default masks nothing.
 struct Mask {
   bool causal = false;  ///< the same as window.right = 0
-  Window window;
-  std::optional<BlockSparse> block_sparse;
+  Window window = {};
+  std::optional<BlockSparse> block_sparse = std::nullopt;
 };
 
 }  // namespace jfa
