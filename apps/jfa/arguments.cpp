@@ -45,6 +45,10 @@ Execution execution_of(const EngineArguments& arguments) {
   return execution;
 }
 
+void note_left_out(const std::string& name, const Error& error) {
+  std::cerr << "jfa: note: " << name << " is left out: " << error.what() << '\n';
+}
+
 std::optional<std::string> why_unavailable(Device device) {
   // The smallest call there is: a batch of no sequences.
   const std::int32_t offset = 0;

@@ -39,6 +39,9 @@ auto with_fallback(const EngineArguments& arguments, Execution& execution, Compu
   }
 }
 
+/// Says on stderr that an engine does not offer what a case of a suite asks.
+void note_left_out(const std::string& name, const Error& error);
+
 /// Why a device cannot be used, in the library's words; nullopt where it can.
 std::optional<std::string> why_unavailable(Device device);
 

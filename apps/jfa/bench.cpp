@@ -268,7 +268,7 @@ void bench(const BenchArguments& arguments) {
       results = time_case(c, directions, machine, arguments);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnsupported) throw;
-      std::cerr << "jfa: note: " << c.name << " is left out: " << error.what() << '\n';
+      note_left_out(c.name, error);
     }
     progress.finish(1);
     require_right(results);
