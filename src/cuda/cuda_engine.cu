@@ -44,8 +44,7 @@ class CudaEngine : public Engine {
     JFA_RETURN_IF_ERROR(check_workspace(execution, plan_bytes(problem)));
     return guarded([&]() -> Status {
       auto made = std::make_unique<CudaPlan>();
-      const ItemShape shape = call.kernel->item_shape(static_cast<int>(problem.heads_q),
-                                                      static_cast<int>(problem.heads_kv));
+      const ItemShape shape = item_shape_of(*call.kernel, problem);
       made->device = enqueue_plan<Hopper>(problem, shape, execution.workspace, call.queue);
       made->ordinal = call.card->ordinal;
       plan = std::move(made);

@@ -34,6 +34,10 @@ void expose_indices(const Problem& problem, Exposure& exposure) {
   exposure.add("kv_offsets", problem.kv_offsets);
   exposure.add("q_lengths", problem.q_lengths);
   exposure.add("kv_lengths", problem.kv_lengths);
+  if (problem.block_sparse) {
+    exposure.add("row_offsets", problem.blocks.row_offsets);
+    exposure.add("columns", problem.blocks.columns);
+  }
 }
 
 void expose_call(const Problem& problem, const ForwardOutputs& outputs, const Execution& execution,
@@ -68,15 +72,15 @@ class EmulatorEngine : public Engine {
     const ForwardKernel<EmulatedQueue>* kernel = nullptr;
     JFA_RETURN_IF_ERROR(choose(emulated_forward_kernels(), problem, kernel));
     auto made = std::make_unique<EmulatedPlan>();
-    made->memory = std::make_unique<PlannedSequence[]>(static_cast<std::size_t>(problem.batch) + 1);
+    made->memory =
+        std::make_unique<PlannedSequence[]>(plan_bytes(problem) / sizeof(PlannedSequence) + 1);
     return guarded([&]() -> Status {
       EmulatedQueue queue;
       Exposure exposure;
       expose_indices(problem, exposure);
       exposure.add("plan", made->memory.get(), plan_bytes(problem), BufferUse::Scratch);
       exposure.expose(queue.device);
-      const ItemShape shape =
-          kernel->item_shape(static_cast<int>(problem.heads_q), static_cast<int>(problem.heads_kv));
+      const ItemShape shape = item_shape_of(*kernel, problem);
       made->device = enqueue_plan<M>(problem, shape, made->memory.get(), queue);
       plan = std::move(made);
       return {};

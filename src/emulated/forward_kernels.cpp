@@ -5,30 +5,39 @@
 namespace jfa {
 namespace {
 
-template <int HeadDim, bool Half, bool Masked, bool Capped = false>
+template <int HeadDim, Tiles Shape, bool Half, Treats What>
 ForwardKernel<EmulatedQueue> kernel() {
-  return forward_kernel<EmulatedQueue, EmulatedHopper, HeadDim, Tiles::Wide, Half, Masked,
-                        Capped>();
+  return forward_kernel<EmulatedQueue, EmulatedHopper, HeadDim, Shape, Half, What>();
 }
-template <bool Half, bool Masked>
-ForwardKernel<EmulatedQueue> short_kernel() {
-  return forward_kernel<EmulatedQueue, EmulatedHopper, 128, Tiles::Short, Half, Masked, false>();
+
+/// Those of src/cuda/CMakeLists.txt.
+template <bool Half>
+void add_kernels(std::vector<ForwardKernel<EmulatedQueue>>& to) {
+  using enum Tiles;
+  using enum Treats;
+  to.push_back(kernel<64, Wide, Half, Nothing>());
+  to.push_back(kernel<64, Wide, Half, Window>());
+  to.push_back(kernel<64, Small, Half, Softcap>());
+  to.push_back(kernel<128, Wide, Half, Nothing>());
+  to.push_back(kernel<128, Short, Half, Nothing>());
+  to.push_back(kernel<128, Wide, Half, Window>());
+  to.push_back(kernel<128, Short, Half, Window>());
+  to.push_back(kernel<128, Small, Half, Softcap>());
+  to.push_back(kernel<128, Listed, Half, Lists>());
+  to.push_back(kernel<256, Wide, Half, Window>());
+  to.push_back(kernel<256, Small, Half, Softcap>());
+  to.push_back(kernel<256, Listed, Half, Lists>());
 }
 
 }  // namespace
 
 std::span<const ForwardKernel<EmulatedQueue>> emulated_forward_kernels() {
-  static const ForwardKernel<EmulatedQueue> kernels[] = {
-      kernel<64, false, false>(),      kernel<64, false, true>(),
-      kernel<64, false, true, true>(), kernel<128, false, false>(),
-      kernel<128, false, true>(),      kernel<128, false, true, true>(),
-      kernel<256, false, true>(),      kernel<256, false, true, true>(),
-      short_kernel<false, false>(),    short_kernel<false, true>(),
-      kernel<64, true, false>(),       kernel<64, true, true>(),
-      kernel<64, true, true, true>(),  kernel<128, true, false>(),
-      kernel<128, true, true>(),       kernel<128, true, true, true>(),
-      kernel<256, true, true>(),       kernel<256, true, true, true>(),
-      short_kernel<true, false>(),     short_kernel<true, true>()};
+  static const auto kernels = [] {
+    std::vector<ForwardKernel<EmulatedQueue>> all;
+    add_kernels<false>(all);
+    add_kernels<true>(all);
+    return all;
+  }();
   return kernels;
 }
 

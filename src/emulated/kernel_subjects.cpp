@@ -31,10 +31,7 @@ struct Work {
     enqueue_plan<M>(problem, shape(), plan.data(), queue);
   }
 
-  ItemShape shape() const {
-    return kernel->item_shape(static_cast<int>(problem.heads_q),
-                              static_cast<int>(problem.heads_kv));
-  }
+  ItemShape shape() const { return item_shape_of(*kernel, problem); }
 
   void expose_plan(EmulatedQueue& queue, const PlannedSequence* at, BufferUse use) const {
     Exposure exposure;

@@ -18,10 +18,13 @@ struct DevicePlan {
   std::int64_t kv_rows = 0;
   bool broadcast_q = false;
   ItemShape shape{};
+  std::int64_t block_q = 0;  // of a block-sparse mask; 0: none is given
 };
 
+/// Sequences, and for a block-sparse mask the first row of each in its lists.
 inline std::size_t plan_bytes(const Problem& problem) {
-  return (static_cast<std::size_t>(problem.batch) + 1) * sizeof(PlannedSequence);
+  const auto batch = static_cast<std::size_t>(problem.batch);
+  return (batch + 1) * sizeof(PlannedSequence) + (problem.block_sparse ? batch * sizeof(int) : 0);
 }
 
 /// Workspace of a forward call: a line for the ticket, and a plan for calls without one.
@@ -60,7 +63,9 @@ inline Status check_device_plan(const DevicePlan& plan, const Problem& problem,
                {"tiles of rows", plan.shape.tile_rows, shape.tile_rows},
                {"blocks of keys", plan.shape.block_keys, shape.block_keys},
                {"resident keys", plan.shape.resident_keys, shape.resident_keys},
-               {"tiles of a run", plan.shape.run_tiles, shape.run_tiles}};
+               {"tiles of a run", plan.shape.run_tiles, shape.run_tiles},
+               {"mask.block_sparse.block_q", plan.block_q,
+                problem.block_sparse ? problem.blocks.block_q : 0}};
   for (const auto& [name, planned, given] : parts) {
     if (planned == given) continue;
     return invalid_argument("plan was made for " + std::string(name) + " = " +
@@ -79,7 +84,8 @@ DevicePlan enqueue_plan(const Problem& problem, const ItemShape& shape, void* me
                         problem.q.rows,
                         problem.k.rows,
                         problem.broadcast_q,
-                        shape};
+                        shape,
+                        problem.block_sparse ? problem.blocks.block_q : 0};
   queue.template launch<Planner<M>>(1, planner_params<M>(problem, shape, plan.sequences));
   return plan;
 }
@@ -91,8 +97,7 @@ Status enqueue_forward(const ForwardKernel<Queue>& kernel, const Problem& proble
                        const ForwardOutputs& outputs, const Execution& execution,
                        const DevicePlan* plan, Queue& queue) {
   if (problem.out_rows == 0 && execution.check == nullptr) return {};
-  const ItemShape shape =
-      kernel.item_shape(static_cast<int>(problem.heads_q), static_cast<int>(problem.heads_kv));
+  const ItemShape shape = item_shape_of(kernel, problem);
   if (plan != nullptr) JFA_RETURN_IF_ERROR(check_device_plan(*plan, problem, shape));
   auto* workspace = static_cast<std::byte*>(execution.workspace);
   if (execution.check != nullptr) {

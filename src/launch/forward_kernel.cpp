@@ -35,21 +35,18 @@ std::string describe(const ForwardTraits& traits) {
 bool can_compute(const ForwardTraits& traits, const Problem& problem) noexcept {
   return traits.dtype == problem.q.dtype && traits.head_dim >= problem.head_dim &&
          (traits.masked || !is_masked(problem)) && traits.capped == (problem.softcap > 0) &&
-         !problem.block_sparse;
+         (traits.listed || !problem.block_sparse);
 }
 
 bool better(const ForwardTraits& a, const ForwardTraits& b, const Problem& problem) noexcept {
   if (a.head_dim != b.head_dim) return a.head_dim < b.head_dim;
+  if (a.listed != b.listed) return b.listed;
   if (a.masked != b.masked) return b.masked;
   if ((a.short_keys > 0) == (b.short_keys > 0)) return false;
   return a.short_keys > 0 ? prefers_short(a, b, problem) : !prefers_short(b, a, problem);
 }
 
 Status no_kernel(const Problem& problem, std::span<const ForwardTraits> kernels) {
-  if (problem.block_sparse) {
-    return {ErrorCode::kUnsupported,
-            "mask.block_sparse is given, must be absent: no kernel of this build takes it"};
-  }
   std::string built;
   for (const ForwardTraits& traits : kernels) {
     built += (built.empty() ? "" : "; ") + describe(traits);
@@ -57,6 +54,7 @@ Status no_kernel(const Problem& problem, std::span<const ForwardTraits> kernels)
   return {ErrorCode::kUnsupported, "no kernel of this build takes " + name_of(problem.q.dtype) +
                                        " with head_dim = " + std::to_string(problem.head_dim) +
                                        (is_masked(problem) ? ", a window" : "") +
+                                       (problem.block_sparse ? ", mask.block_sparse" : "") +
                                        (problem.softcap > 0 ? ", a softcap" : "") +
                                        ", must be one that takes at least that: " + built};
 }

@@ -18,6 +18,7 @@ struct ForwardTraits {
   int tile_rows;   ///< queries a tile
   int short_keys;  ///< meant for sequences of up to so many keys; 0: for longer ones
   bool masked;     ///< takes windows and causal masks
+  bool listed;     ///< visits the blocks of a block-sparse mask; else takes none
   bool capped;     ///< applies a softcap; else takes none
 };
 
@@ -31,10 +32,17 @@ struct ForwardScratch {
 template <class Queue>
 struct ForwardKernel {
   ForwardTraits traits;
-  ItemShape (*item_shape)(int heads_q, int heads_kv);
+  ItemShape (*item_shape)(int heads_q, int heads_kv, int list_heads);
   void (*launch)(const Problem& problem, const ForwardOutputs& outputs,
                  const ForwardScratch& scratch, Queue& queue);
 };
+
+/// How `kernel` wants a problem cut.
+template <class Queue>
+ItemShape item_shape_of(const ForwardKernel<Queue>& kernel, const Problem& problem) {
+  return kernel.item_shape(static_cast<int>(problem.heads_q), static_cast<int>(problem.heads_kv),
+                           problem.block_sparse ? static_cast<int>(problem.blocks.heads) : 0);
+}
 
 /// "bf16 head_dim 128, masked": for people.
 std::string describe(const ForwardTraits& traits);

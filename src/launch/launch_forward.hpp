@@ -7,6 +7,8 @@
 //   blocks()                    blocks of a persistent kernel
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/forward/configs.hpp"
 #include "launch/forward_kernel.hpp"
 #include "plan/planner.hpp"
@@ -23,6 +25,30 @@ inline DeviceRows q_rows_of(const Problem& problem) {
           static_cast<int>(problem.q.rows)};
 }
 
+/// The part of a plan at `plan` that belongs to a block-sparse mask: null without one.
+inline int* block_rows_of(const Problem& problem, const PlannedSequence* plan) {
+  if (!problem.block_sparse || plan == nullptr) return nullptr;
+  return reinterpret_cast<int*>(const_cast<PlannedSequence*>(plan) + problem.batch + 1);
+}
+
+/// Of a block that is larger than any sequence it does not matter by how much.
+inline int block_size(std::int64_t rows) {
+  return static_cast<int>(std::min<std::int64_t>(rows, std::int64_t{1} << 30));
+}
+
+inline BlockLists lists_of(const Problem& problem, const PlannedSequence* plan) {
+  if (!problem.block_sparse) return {};
+  const BlockSparse& blocks = problem.blocks;
+  return {.row_offsets = device_indices(blocks.row_offsets),
+          .columns = device_indices(blocks.columns),
+          .rows_per_head = blocks.row_offsets.size / blocks.heads,
+          .column_count = blocks.columns.size,
+          .first_rows = block_rows_of(problem, plan),
+          .heads = static_cast<int>(blocks.heads),
+          .block_q = block_size(blocks.block_q),
+          .block_kv = block_size(blocks.block_kv)};
+}
+
 template <class M>
 typename Planner<M>::Params planner_params(const Problem& problem, const ItemShape& shape,
                                            PlannedSequence* plan) {
@@ -31,7 +57,9 @@ typename Planner<M>::Params planner_params(const Problem& problem, const ItemSha
                  static_cast<int>(problem.k.rows)},
           .batch = static_cast<int>(problem.batch),
           .shape = shape,
-          .plan = plan};
+          .plan = plan,
+          .block_q = problem.block_sparse ? block_size(problem.blocks.block_q) : 0,
+          .block_rows = block_rows_of(problem, plan)};
 }
 
 template <class K>
@@ -57,6 +85,7 @@ typename K::Params forward_params(const Problem& problem, const ForwardOutputs& 
                          .heads_kv = static_cast<int>(problem.heads_kv),
                          .head_dim = static_cast<int>(problem.head_dim),
                          .window = problem.window,
+                         .lists = lists_of(problem, scratch.plan),
                          .softmax_scale = problem.softmax_scale,
                          .softcap = problem.softcap,
                          .plan = scratch.plan,
@@ -65,18 +94,24 @@ typename K::Params forward_params(const Problem& problem, const ForwardOutputs& 
                          .ticket = scratch.ticket});
 }
 
-template <class M, ForwardConfig C, bool Masked, bool Capped>
+/// What a kernel does to scores besides scaling them.
+enum class Treats { Nothing, Window, Lists, Softcap };  // the last with windows and lists
+
+template <class M, ForwardConfig C, Treats What>
 struct ForwardChoice {
-  static_assert(Masked || !Capped, "softcap comes with masks");
-  using K = Forward<M, C, WindowMask, CappedScores>;
+  using K = Forward<M, C>;
 };
 template <class M, ForwardConfig C>
-struct ForwardChoice<M, C, true, false> {
+struct ForwardChoice<M, C, Treats::Window> {
   using K = Forward<M, C, WindowMask>;
 };
 template <class M, ForwardConfig C>
-struct ForwardChoice<M, C, false, false> {
-  using K = Forward<M, C>;
+struct ForwardChoice<M, C, Treats::Lists> {
+  using K = Forward<M, C, ListedMask>;
+};
+template <class M, ForwardConfig C>
+struct ForwardChoice<M, C, Treats::Softcap> {
+  using K = Forward<M, C, ListedMask, CappedScores>;
 };
 
 template <class K, class Queue>
@@ -87,13 +122,17 @@ void launch_forward(const Problem& problem, const ForwardOutputs& outputs,
 }
 
 /// The forward kernel of a machine M for `head_dim` columns, as launched on a Queue.
-template <class Queue, class M, int HeadDim, Tiles Shape, bool Half, bool Masked, bool Capped>
+template <class Queue, class M, int HeadDim, Tiles Shape, bool Half, Treats What>
 ForwardKernel<Queue> forward_kernel() {
-  // Three warpgroups have no registers for a softcap.
-  constexpr ForwardConfig kConfig = forward_config(HeadDim, Capped ? Tiles::Short : Shape, Half);
-  using K = typename ForwardChoice<M, kConfig, Masked, Capped>::K;
-  return {{Half ? DType::kF16 : DType::kBf16, HeadDim, K::kTileRows,
-           Shape == Tiles::Short ? kConfig.kv_slots / 2 * kConfig.keys : 0, Masked, Capped},
+  constexpr ForwardConfig kConfig = forward_config(HeadDim, Shape, Half);
+  using K = typename ForwardChoice<M, kConfig, What>::K;
+  return {{.dtype = Half ? DType::kF16 : DType::kBf16,
+           .head_dim = HeadDim,
+           .tile_rows = K::kTileRows,
+           .short_keys = Shape == Tiles::Short ? kConfig.kv_slots / 2 * kConfig.keys : 0,
+           .masked = What != Treats::Nothing,
+           .listed = What == Treats::Lists || What == Treats::Softcap,
+           .capped = What == Treats::Softcap},
           K::item_shape,
           launch_forward<K, Queue>};
 }

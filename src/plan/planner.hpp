@@ -33,7 +33,9 @@ struct Planner {
     DeviceRows kv;
     int batch;
     Shape shape;
-    PlannedSequence* plan;  // [batch + 1]
+    PlannedSequence* plan;      // [batch + 1]
+    int block_q = 0;            // queries a block of a block-sparse mask
+    int* block_rows = nullptr;  // [batch]: blocks of queries before each sequence; null: not wanted
   };
   struct Smem {
     Tile<M, int, kBuckets, kThreads, Swizzle::None> counts;
@@ -123,8 +125,25 @@ struct Planner {
     M::sync_block();
   }
 
+  /// Running sum of blocks of queries, in the order of the batch.
+  static JFA_DEVICE void count_block_rows(const Params& p, Smem& smem, Share mine) {
+    const auto blocks = [&](int b) {
+      const int rows = sequence(p, b).q_length;
+      return rows / p.block_q + (rows % p.block_q != 0 ? 1 : 0);
+    };
+    int sum = 0;
+    for (int b = mine.begin; b < mine.end; ++b) sum += blocks(b);
+    int total;
+    int before = sum_before(smem, sum, total);
+    for (int b = mine.begin; b < mine.end; ++b) {
+      M::store_global(p.block_rows + b, before);
+      before += blocks(b);
+    }
+  }
+
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     const Share mine = share(p.batch);
+    if (p.block_rows != nullptr) count_block_rows(p, smem, mine);
     sort(p, smem, mine);
     int sum = 0;
     for (int i = mine.begin; i < mine.end; ++i) {

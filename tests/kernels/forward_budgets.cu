@@ -18,16 +18,20 @@ void launch_plain() {
 
 template <bool Half>
 void launch_forward() {
-  constexpr ForwardConfig kShort64 = forward_config(64, Tiles::Short, Half);
   constexpr ForwardConfig kShort128 = forward_config(128, Tiles::Short, Half);
   constexpr ForwardConfig k256 = forward_config(256, Tiles::Wide, Half);
   launch_plain<forward_config(64, Tiles::Wide, Half)>();
   launch_plain<forward_config(128, Tiles::Wide, Half)>();
   launch_plain<kShort128>();
   launch<Forward<Hopper, k256, WindowMask>>(1, {}, nullptr);
-  launch<Forward<Hopper, kShort64, WindowMask, CappedScores>>(1, {}, nullptr);
-  launch<Forward<Hopper, kShort128, WindowMask, CappedScores>>(1, {}, nullptr);
-  launch<Forward<Hopper, k256, WindowMask, CappedScores>>(1, {}, nullptr);
+  launch<Forward<Hopper, forward_config(128, Tiles::Listed, Half), ListedMask>>(1, {}, nullptr);
+  launch<Forward<Hopper, forward_config(256, Tiles::Listed, Half), ListedMask>>(1, {}, nullptr);
+  launch<Forward<Hopper, forward_config(64, Tiles::Small, Half), ListedMask, CappedScores>>(
+      1, {}, nullptr);
+  launch<Forward<Hopper, forward_config(128, Tiles::Small, Half), ListedMask, CappedScores>>(
+      1, {}, nullptr);
+  launch<Forward<Hopper, forward_config(256, Tiles::Small, Half), ListedMask, CappedScores>>(
+      1, {}, nullptr);
 }
 
 void launch_all() {

@@ -66,13 +66,28 @@ ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& pr
   const DeviceRows q_rows{upload_indices(device, present(batch.q_offsets)),
                           upload_indices(device, present(batch.q_lengths)),
                           static_cast<int>(problem.q.rows)};
+  BlockLists lists{};
+  int* first_rows = nullptr;
+  if (problem.block_sparse) {
+    first_rows = device.template zeroed<int>(sequences);
+    lists = {.row_offsets = upload_indices(device, present(batch.block_row_offsets)),
+             .columns = upload_indices(device, present(batch.block_columns)),
+             .rows_per_head = problem.blocks.row_offsets.size / problem.blocks.heads,
+             .column_count = problem.blocks.columns.size,
+             .first_rows = first_rows,
+             .heads = static_cast<int>(problem.blocks.heads),
+             .block_q = static_cast<int>(problem.blocks.block_q),
+             .block_kv = static_cast<int>(problem.blocks.block_kv)};
+  }
   device.template launch<Plan>(1, {.q = q_rows,
                                    .kv = {upload_indices(device, &batch.kv_offsets),
                                           upload_indices(device, present(batch.kv_lengths)),
                                           static_cast<int>(problem.k.rows)},
                                    .batch = static_cast<int>(sequences),
-                                   .shape = K::item_shape(heads_q, heads_kv),
-                                   .plan = plan});
+                                   .shape = K::item_shape(heads_q, heads_kv, lists.heads),
+                                   .plan = plan,
+                                   .block_q = lists.block_q,
+                                   .block_rows = first_rows});
   const std::size_t count = rows * heads * dim;
   T* out = device.template poisoned<T>(count);
   float* lse = device.template poisoned<float>(rows * heads);
@@ -92,6 +107,7 @@ ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& pr
                                       .heads_kv = heads_kv,
                                       .head_dim = static_cast<int>(problem.head_dim),
                                       .window = problem.window,
+                                      .lists = lists,
                                       .softmax_scale = problem.softmax_scale,
                                       .softcap = problem.softcap,
                                       .plan = plan,

@@ -20,6 +20,7 @@ constexpr ForwardConfig kOneQ64 = {.head_dim = 64, .keys = 80, .q_slots = 1};
 constexpr ForwardConfig kDim128 = forward_config(128, Tiles::Short, false);
 constexpr ForwardConfig kWide128 = forward_config(128, Tiles::Wide, false);
 constexpr ForwardConfig kDim256 = forward_config(256, Tiles::Wide, false);
+constexpr ForwardConfig kSmall64 = forward_config(64, Tiles::Small, false);
 constexpr ForwardConfig kHalf64 = {.head_dim = 64, .half = true};
 using M = EmulatedHopper;
 
@@ -149,6 +150,49 @@ TEST(ForwardEmulated, BlocksPassedBy) {
   }
 }
 
+/// Bands and the first blocks, rows without any block, more queries than keys, causal besides.
+template <class K>
+void check_lists() {
+  std::uint64_t turn = 0;
+  const BlockPattern patterns[] = {
+      {64, 64, 0, 0}, {64, 64, 1, 1}, {128, 64, 2, 0}, {64, 128, 0, 2}};
+  for (const BlockPattern& pattern : patterns) {
+    for (const bool causal : {false, true}) {
+      Case c = small_case({330, 200, 70, 0, 5}, {700, 65, 300, 80, 0});
+      c.block_sparse = pattern;
+      c.causal = causal;
+      check_turn<K>(c, turn++);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(ForwardEmulated, BlockLists) {
+  check_lists<Forward<M, ForwardConfig{.head_dim = 64, .groups = 3, .keys = 64, .kv_slots = 8},
+                      ListedMask>>();
+  check_lists<Forward<M, ForwardConfig{.head_dim = 64, .keys = 64, .q_slots = 1}, ListedMask>>();
+}
+
+/// A kernel for lists computes what has none.
+TEST(ForwardEmulated, NoBlockLists) {
+  check_masks<Forward<M, kSmall64, ListedMask>>(2);
+  check_length_grid<Forward<M, kSmall64, ListedMask>>();
+}
+
+TEST(ForwardEmulated, BlockListsOfGroupedHeads) {
+  using K =
+      Forward<M, ForwardConfig{.head_dim = 64, .groups = 3, .keys = 64, .kv_slots = 8}, ListedMask>;
+  Case c = small_case({100, 70}, {300, 200});
+  c.heads_q = 4;
+  c.heads_kv = 2;
+  c.block_sparse = BlockPattern{64, 64, 1, 1};
+  check_turn<K>(c, 3);
+  c.q_lengths.clear();
+  c.broadcast_q = true;
+  c.q_length = 130;
+  check_turn<K>(c, 4);
+}
+
 TEST(ForwardEmulated, GroupedHeads) {
   const std::int64_t groups[] = {2, 3, 6, 8};
   std::uint64_t turn = 0;
@@ -189,9 +233,9 @@ TEST(ForwardEmulated, ScalesAndSoftcap) {
   for (const double scale : {0.5, -0.3, 0.0}) {
     check_turn<Forward<M, kDim64>>(c, turn++, {.scale = scale});
   }
-  check_turn<Forward<M, kDim64, WindowMask, CappedScores>>(c, turn++, {.softcap = 5});
-  check_turn<Forward<M, kDim64, WindowMask, CappedScores>>(c, turn++,
-                                                           {.scale = -1.0, .softcap = 20});
+  check_turn<Forward<M, kSmall64, ListedMask, CappedScores>>(c, turn++, {.softcap = 5});
+  check_turn<Forward<M, kSmall64, ListedMask, CappedScores>>(c, turn++,
+                                                             {.scale = -1.0, .softcap = 20});
 }
 
 /// A NaN or infinity in one sequence changes no bit of another.

@@ -73,6 +73,17 @@ TEST_F(ForwardOnGpu, LengthGridMasked) {
   check<Forward<Hopper, kDim64, WindowMask>>(c, 25);
 }
 
+TEST_F(ForwardOnGpu, BlockLists) {
+  for (const std::int64_t dim : {128, 200}) {
+    Case c = grid_case(dim, false);
+    c.block_sparse = BlockPattern{64, 128, 1, 1};
+    if (dim == 128)
+      check<Forward<Hopper, forward_config(128, Tiles::Listed, false), ListedMask>>(c, 31);
+    if (dim == 200)
+      check<Forward<Hopper, forward_config(256, Tiles::Listed, false), ListedMask>>(c, 32);
+  }
+}
+
 TEST_F(ForwardOnGpu, GroupedHeads) {
   for (const std::int64_t group : {2, 3, 4, 12}) {
     Case c = grid_case(128, true);
@@ -105,7 +116,8 @@ TEST_F(ForwardOnGpu, ScalesAndSoftcap) {
   for (const double scale : {0.5, -0.3, 0.0}) {
     check<Forward<Hopper, kDim128>>(c, 9, {.scale = scale});
   }
-  check<Forward<Hopper, kShort128, WindowMask, CappedScores>>(c, 10, {.softcap = 5});
+  check<Forward<Hopper, forward_config(128, Tiles::Small, false), ListedMask, CappedScores>>(
+      c, 10, {.softcap = 5});
 }
 
 /// Equal inputs give equal bits, whatever order blocks take their work in.

@@ -20,6 +20,10 @@ struct Attend {
   // behind it overlap with rounding P.
   static constexpr int kEarlyKeys = kKeys / 32 * 16;
 
+  /// NOTE [passing by]: V of the block in hand holds its slot while K of blocks that are passed by
+  /// are waited for; the ring must hold all of these.
+  static constexpr int kPassable = (K::C.kv_slots - 2) / 2;
+
   enum class Next { Tile, Skip, End };
 
   /// A tile. Its work and its Q stay this warpgroup's until finish().
@@ -75,19 +79,58 @@ struct Attend {
 
   /// A stretch of tiles without a pause of the tensor cores.
   JFA_DEVICE void attend() {
+    if constexpr (K::Mask::kListed) return attend_listed();
     start();
     for (;;) {
-      for (int i = now.visits.end - 2; i >= now.visits.begin; --i) step<false>(i);
-      // NOTE [passing by]: V of the block in hand holds its slot while K of blocks that are passed
-      // by are waited for; the ring must hold all of these.
+      for (int i = now.visits.end - 2; i >= now.visits.begin; --i) step<false>(i, masked(i));
       // With one Q slot the next tile's Q comes once this tile's O has left it.
-      constexpr int kPassable = K::C.q_slots == 1 ? -1 : (K::C.kv_slots - 2) / 2;
-      if (next != Next::Tile || now.visits.begin + ahead.blocks - ahead.visits.end > kPassable) {
+      if (K::C.q_slots == 1 || next != Next::Tile ||
+          now.visits.begin + ahead.blocks - ahead.visits.end > kPassable) {
         break;
       }
-      step<true>(0);
+      step<true>(0, true);
     }
     drain();
+  }
+
+  /// The same where lists choose blocks: one tile.
+  JFA_DEVICE void attend_listed() {
+    take();
+    begin_rows();
+    int passed = 0;      // blocks since the one in hand
+    bool holds = false;  // a block in hand
+    bool none = true;
+    for (bool last = false; !last;) {
+      smem.kv.wait(k);
+      const typename K::ListedBlock block = M::load_shared(&smem.listed[k.slot]);
+      const int flags = M::uniform(block.flags);
+      last = (flags & K::kLast) != 0;
+      if ((flags & K::kVisit << group) == 0) {
+        give_back(k, true);
+        ++passed;
+        if (!holds) {
+          pass_by(v, 1);
+        } else if (passed > kPassable) {
+          settle(passed);
+          holds = false;
+        }
+        if (!holds) passed = 0;
+        continue;
+      }
+      const bool hides = (flags & K::kMasked << group) != 0;
+      if (holds) {
+        step<false>(M::uniform(block.place), hides, passed);
+      } else {
+        first(M::uniform(block.place), hides);
+      }
+      passed = 0;
+      holds = true;
+      none = false;
+    }
+    if (holds) settle(passed);
+    if (none) o.fill(0);
+    finish(now, rows);
+    look();
   }
 
   /// NOTE [turns]: every warpgroup takes as many turns a tile as that has blocks, so all take them
@@ -169,7 +212,15 @@ struct Attend {
   JFA_DEVICE void skip() {
     take();
     take_v();
-    pass_blocks(now.blocks);
+    if constexpr (K::Mask::kListed) {
+      for (bool last = false; !last;) {
+        smem.kv.wait(k);
+        last = (M::uniform(M::load_shared(&smem.listed[k.slot].flags)) & K::kLast) != 0;
+        pass_blocks(1);
+      }
+    } else {
+      pass_blocks(now.blocks);
+    }
     smem.o_ready[now.q_slot][group].open();
     smem.work.release(done);
     look();
@@ -177,46 +228,56 @@ struct Attend {
 
   JFA_DEVICE auto query() { return smem.q.slots[now.q_slot].group[group].view(); }
 
-  /// A tile's first block, with no MMA in flight before or after.
+  /// Takes a tile and its first block.
   JFA_DEVICE void start() {
     take();
     take_v();
     pass_blocks(now.blocks - now.visits.end);
-    auto& keys = smem.kv.wait(k);
+    begin_rows();
+    smem.kv.wait(k);
+    first<true>(now.visits.end - 1, masked(now.visits.end - 1));
+  }
+
+  /// A block with no MMA in flight before or after.
+  template <bool Looks = false>
+  JFA_DEVICE void first(int block, bool hides) {
     take_turn();
-    M::wgmma_fence();  // S, read by the tile before, before it is written
-    wgmma(s, query(), keys, false);
+    M::wgmma_fence();  // S, read by the block before, before it is written
+    wgmma(s, query(), smem.kv.slots[k.slot], false);
     M::wgmma_commit();
     give_turn();
-    look();
+    if constexpr (Looks) look();
     wgmma_wait<0>(s);
     give_back(k, now.last_of_run);
-    begin_rows();
-    weigh(now.visits.end - 1);
+    weigh(block, hides);
     exponentiate<0, kKeys>(s, rows, scale());
     convert(probabilities, s);
   }
 
   /// The next block's S and softmax beside O += P V of the block in hand. With `Boundary` the next
-  /// block is the next tile's first, and the tile in hand is finished.
+  /// block is the next tile's first, and the tile in hand is finished. `passed` blocks between the
+  /// two have been passed by, but for their V.
   template <bool Boundary>
-  JFA_DEVICE void step(int block) {
+  JFA_DEVICE void step(int block, bool hides, int passed = 0) {
     const Current tile = now;
-    int passed = 0;
     if constexpr (Boundary) {
       pass_by(k, now.visits.begin);
       take();
       block = now.visits.end - 1;
+      hides = masked(block);
       passed = now.blocks - now.visits.end;
       pass_by(k, passed);
       pass_turns(passed + tile.visits.begin);
     }
     auto& keys = smem.kv.wait(k);
     auto& values = smem.kv.wait(v);
+    // Beside S in general; in the wider control flow of lists ptxas would wait for S first.
+    if constexpr (K::Mask::kListed) rescale();
     take_turn();
     M::wgmma_fence();  // S, converted to P, before it is written
     wgmma(s, query(), keys, false);
     M::wgmma_commit();
+    if constexpr (!K::Mask::kListed) rescale();
     add_values(values);
     give_turn();
     if constexpr (Boundary) look();
@@ -224,7 +285,7 @@ struct Attend {
     give_back(k, now.last_of_run);
     const RowState<M> finished = rows;
     if constexpr (Boundary) begin_rows();
-    weigh(block);
+    weigh(block, hides);
     accumulate = !Boundary;
     exponentiate<0, kEarlyKeys>(s, rows, scale());
     pin_softmax();
@@ -235,25 +296,38 @@ struct Attend {
     if constexpr (Boundary) {
       pass_by(v, tile.visits.begin);
       take_v();
-      pass_by(v, passed);
-      finish(tile, finished);
     }
+    pass_by(v, passed);
+    if constexpr (Boundary) finish(tile, finished);
+  }
+
+  /// Adds the block in hand, with no MMA in flight after; passes by V of `passed` blocks behind it.
+  JFA_DEVICE void settle(int passed) {
+    auto& values = smem.kv.wait(v);
+    rescale();
+    add_values(values);
+    wgmma_wait<0>(o, probabilities);
+    accumulate = true;
+    give_back(v, now.last_of_run);
+    pass_by(v, passed);
   }
 
   /// The last block of a stretch.
   JFA_DEVICE void drain() {
-    add_values(smem.kv.wait(v));
-    wgmma_wait<0>(o, probabilities);
-    give_back(v, now.last_of_run);
+    settle(0);
     finish(now, rows);
     pass_blocks(now.visits.begin);
   }
 
-  /// Issues O = factor O + P V, or O = P V for a tile's first block.
-  JFA_DEVICE void add_values(typename K::KvTile& values) {
+  /// O = factor O, where a row's shift has moved.
+  JFA_DEVICE void rescale() {
     if (accumulate && M::any(factor.values[0] != 1 || factor.values[1] != 1)) {
       scale_rows(o, factor);
     }
+  }
+
+  /// Issues O += P V, or O = P V for a tile's first block.
+  JFA_DEVICE void add_values(typename K::KvTile& values) {
     M::wgmma_fence();  // O, scaled, and P, converted, before the MMA uses them
     wgmma(o, probabilities, transposed(values), accumulate);
     M::wgmma_commit();
@@ -264,10 +338,15 @@ struct Attend {
     accumulate = false;
   }
 
+  /// Whether the mask hides a part of a block that this warpgroup visits.
+  JFA_DEVICE bool masked(int block) const {
+    return block < now.visits.plain_begin || block >= now.visits.plain_end;
+  }
+
   /// Prepares, masks and looks through the scores of `block`, counted from the tile's first.
-  JFA_DEVICE void weigh(int block) {
+  JFA_DEVICE void weigh(int block, bool hides) {
     typename K::Scores{p.scores}.prepare(s);
-    if (block < now.visits.plain_begin || block >= now.visits.plain_end) hide(block);
+    if (hides) hide(block);
     factor = move_shift(s, rows, scale());
   }
   JFA_DEVICE float scale() const { return typename K::Scores{p.scores}.scale(); }

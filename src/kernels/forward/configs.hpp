@@ -9,23 +9,34 @@ inline namespace JFA_BACKEND {
 
 /// What tiles are for.
 enum class Tiles {
-  Wide,   // three warpgroups: long keys, each block of which is loaded for as many rows as can be
-  Short,  // two: keys that stay in shared memory while several tiles of queries pass
+  Wide,    // long keys, each block of which is loaded for as many rows as can be
+  Short,   // keys that stay in shared memory while several tiles of queries pass
+  Listed,  // block-sparse masks: blocks of keys as small as theirs
+  Small    // the same with registers to spare, for more math on scores
 };
 
 /// For tensors of up to `head_dim` columns: 64, 128 or 256.
 constexpr ForwardConfig forward_config(int head_dim, Tiles tiles, bool half) {
-  if (head_dim == 64 && tiles == Tiles::Short) {
-    return {.head_dim = 64, .keys = 128, .kv_slots = 8, .half = half};
-  }
-  if (head_dim == 64) {
-    return {.head_dim = 64, .groups = 3, .keys = 128, .kv_slots = 8, .turns = true, .half = half};
-  }
+  ForwardConfig c{.head_dim = head_dim, .half = half};
+  const bool of_lists = tiles == Tiles::Listed || tiles == Tiles::Small;
   if (head_dim == 256) {
-    return {.head_dim = 256, .keys = 80, .q_slots = 1, .kv_slots = 4, .half = half};
+    c.keys = of_lists ? 64 : 80;
+    c.q_slots = 1;
+    return c;
   }
-  if (tiles == Tiles::Short) return {.head_dim = 128, .keys = 128, .half = half};
-  return {.head_dim = 128, .groups = 3, .keys = 80, .q_slots = 2, .kv_slots = 6, .half = half};
+  if (tiles == Tiles::Wide || tiles == Tiles::Listed) c.groups = 3;
+  if (of_lists) c.keys = 64;
+  if (of_lists || head_dim == 64) c.kv_slots = 8;
+  if (head_dim == 64) {
+    c.turns = tiles == Tiles::Wide;
+  } else if (tiles == Tiles::Wide) {
+    c.keys = 80;
+    c.q_slots = 2;
+    c.kv_slots = 6;
+  } else if (tiles == Tiles::Listed) {
+    c.q_slots = 2;
+  }
+  return c;
 }
 
 }  // namespace JFA_BACKEND

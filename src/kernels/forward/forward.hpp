@@ -66,6 +66,7 @@ struct ForwardArguments {
   int heads_kv;
   int head_dim;
   Window window;
+  BlockLists lists;  // of a block-sparse mask
   double softmax_scale;
   double softcap;
   const PlannedSequence* plan;  // made with the kernel's item_shape
@@ -88,6 +89,13 @@ struct Forward {
   static constexpr int kTileRows = kGroups * kGroupRows;
   static constexpr int kThreads = 128 * (1 + kGroups);
   static constexpr int kClusterSize = 1;
+  // Who goes through lists needs more registers, and blocks of lists less.
+  static constexpr int kProduceRegs = kGroups == 2    ? Mask::kListed ? 72 : 40
+                                      : Mask::kListed ? 56
+                                                      : 32;
+  static constexpr int kAttendRegs = kGroups == 2    ? Mask::kListed ? 216 : 232
+                                     : Mask::kListed ? 152
+                                                     : 160;
   static constexpr int kRunTiles = 8;  // of a run at most, so that long ones can be shared out
 
   /// One tile of queries: what every role needs to know of it.
@@ -105,7 +113,17 @@ struct Forward {
     int kv_begin;
     int kv_length;
     int out_begin;
+    int block_row;  // of block-sparse lists: the sequence's first
   };
+
+  /// Of a block of keys in the ring, where lists choose blocks.
+  struct ListedBlock {
+    int place;  // from the tile's first block
+    int flags;  // for each group kVisit and kMasked, and kLast of the tile's last
+  };
+  static constexpr int kVisit = 1;
+  static constexpr int kMasked = 1 << 8;
+  static constexpr int kLast = 1 << 16;
 
   using QTile = Tile<M, T, kGroupRows, C.head_dim>;
   using KvTile = Tile<M, T, C.keys, C.head_dim>;
@@ -121,6 +139,7 @@ struct Forward {
     Ring<M, "k, v", KvTile, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<4 * kGroups>>> kv;
     Ring<M, "work", Work, 4, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
     OReady o_ready[C.q_slots][kGroups];
+    ListedBlock listed[C.kv_slots];  // beside K's slots; without lists not used
   };
   using Ids = BarrierIds<"first's part", "second's part", "third's part", "first's turn",
                          "second's turn", "third's turn">;
@@ -143,21 +162,21 @@ struct Forward {
     typename Scores::Params scores;
   };
 
-  /// The most neighbouring query heads that share keys and fill a tile evenly.
-  static int pack_of(int heads_q, int heads_kv) {
+  /// The most neighbouring query heads that share keys, and lists, and fill a tile evenly.
+  static int pack_of(int heads_q, int heads_kv, int list_heads) {
     int pack = 1;
-    while (pack < kGroupRows && heads_q / heads_kv % (2 * pack) == 0) pack *= 2;
+    while (list_heads <= 1 && pack < kGroupRows && heads_q / heads_kv % (2 * pack) == 0) pack *= 2;
     return pack;
   }
 
   /// How the plan must cut sequences. Runs need tiles that see the same keys.
-  static ItemShape item_shape(int heads_q, int heads_kv) {
-    return {kTileRows / pack_of(heads_q, heads_kv), C.keys,
+  static ItemShape item_shape(int heads_q, int heads_kv, int list_heads = 0) {
+    return {kTileRows / pack_of(heads_q, heads_kv, list_heads), C.keys,
             Mask::kSharesKeys ? C.kv_slots / 2 * C.keys : 0, kRunTiles};
   }
 
   static Params make_params(const ForwardArguments<T>& a) {
-    const int pack = pack_of(a.heads_q, a.heads_kv);
+    const int pack = pack_of(a.heads_q, a.heads_kv, a.lists.heads);
     const auto map = [&]<class View>(View*, T* base, int heads, const std::int64_t(&strides)[2],
                                      int packed) {
       return M::make_tensor_map(
@@ -180,8 +199,8 @@ struct Forward {
             a.heads_q / pack,
             pack_log2,
             a.heads_q / a.heads_kv / pack,
-            item_shape(a.heads_q, a.heads_kv),
-            Mask::Params::of(a.window),
+            item_shape(a.heads_q, a.heads_kv, a.lists.heads),
+            Mask::Params::of(a.window, a.lists),
             Scores::Params::of(a.softmax_scale, a.softcap)};
   }
 
@@ -247,7 +266,12 @@ struct Forward {
               .q_length = s.q_length,
               .kv_begin = s.kv_begin,
               .kv_length = s.kv_length,
-              .out_begin = s.out_begin};
+              .out_begin = s.out_begin,
+              .block_row = 0};
+    if constexpr (Mask::kListed) {
+      const int* first_rows = p.mask.lists.first_rows;
+      if (first_rows != nullptr) work.block_row = M::load_global(first_rows + s.index);
+    }
     JFA_UNROLL
     for (int group = 0; group < kGroups; ++group) {
       work.visits[group] = visits_of(p, group, queries, extent, blocks);
@@ -355,17 +379,96 @@ struct Forward {
       if (work.blocks == 0) break;
       if (!lead) continue;
       load_q(p, smem, q, work);
-      if (work.first_of_run == 0) continue;
-      const RaggedRows rows{work.kv_begin, work.kv_length};
-      for (int block = work.first_block + work.blocks - 1; block >= work.first_block; --block) {
-        const int row = rows.at(block * C.keys);
-        smem.kv.fill(kv, [&](KvTile& k, Mbarrier& full) {
-          tma_load(full, k, p.k, {0, work.kv_head, row, rows.end(), kRaggedRows});
-        });
-        smem.kv.fill(kv, [&](KvTile& v, Mbarrier& full) {
-          tma_load(full, v, p.v, {0, work.kv_head, row, rows.end(), kRaggedRows});
-        });
+      if constexpr (Mask::kListed) {
+        load_listed(p, smem, kv, work);
+        continue;
       }
+      if (work.first_of_run == 0) continue;
+      for (int place = work.blocks - 1; place >= 0; --place)
+        load_block(p, smem, kv, work, place, 0);
+    }
+  }
+
+  template <class Cursor>
+  static JFA_DEVICE void load_block(const Params& p, Smem& smem, Cursor& kv, const Work& work,
+                                    int place, int flags) {
+    const RaggedRows rows{work.kv_begin, work.kv_length};
+    const int row = rows.at((work.first_block + place) * C.keys);
+    smem.kv.fill(kv, [&](KvTile& k, Mbarrier& full) {
+      if constexpr (Mask::kListed)
+        M::store_shared(&smem.listed[kv.slot], ListedBlock{place, flags});
+      tma_load(full, k, p.k, {0, work.kv_head, row, rows.end(), kRaggedRows});
+    });
+    smem.kv.fill(kv, [&](KvTile& v, Mbarrier& full) {
+      tma_load(full, v, p.v, {0, work.kv_head, row, rows.end(), kRaggedRows});
+    });
+  }
+
+  /// Which groups visit the block at `place` of a tile, of those that `members` names.
+  static JFA_DEVICE int visitors(const Work& work, int members, int place) {
+    int flags = 0;
+    JFA_UNROLL
+    for (int group = 0; group < kGroups; ++group) {
+      const Visits& own = work.visits[group];
+      if ((members >> group & 1) == 0 || place < own.begin || place >= own.end) continue;
+      flags |= kVisit << group;
+      if (place < own.plain_begin || place >= own.plain_end) flags |= kMasked << group;
+    }
+    return flags;
+  }
+
+  /// The blocks that the lists of a tile's groups name, from the last down. A tile loads at least
+  /// one, whether or not anybody visits it.
+  template <class Cursor>
+  static JFA_DEVICE void load_listed(const Params& p, Smem& smem, Cursor& kv, const Work& work) {
+    const BlockLists& lists = p.mask.lists;
+    ListedBlock ready{0, 0};  // is loaded when the one after it is known, or known to be none
+    const auto visit = [&](int members, int place) {
+      const int flags = visitors(work, members, place);
+      if (flags == 0) return;
+      if (ready.flags != 0) load_block(p, smem, kv, work, ready.place, ready.flags);
+      ready = {place, flags};
+    };
+    if (lists.row_offsets.data == nullptr) {
+      for (int place = work.blocks - 1; place >= 0; --place) visit((1 << kGroups) - 1, place);
+    } else {
+      each_column(p, work, [&](int members, int column) {
+        if (column > work.kv_length / lists.block_kv) return;
+        const int parts = lists.block_kv / C.keys;
+        const int begin = column * parts - work.first_block;
+        const int end = begin + parts < work.blocks ? begin + parts : work.blocks;
+        for (int place = end - 1; place >= begin && place >= 0; --place) visit(members, place);
+      });
+    }
+    load_block(p, smem, kv, work, ready.place, ready.flags | kLast);
+  }
+
+  /// fn(groups, column) for each column that lists name for some of a tile's groups, falling.
+  template <class Fn>
+  static JFA_DEVICE void each_column(const Params& p, const Work& work, Fn fn) {
+    const BlockLists& lists = p.mask.lists;
+    ListedColumns<M> columns[kGroups];
+    JFA_UNROLL
+    for (int group = 0; group < kGroups; ++group) {
+      if (!has_rows(p, work.q_row, work.q_length, group)) continue;
+      const int row = (work.q_row + first_query(p, group)) / lists.block_q;
+      columns[group] = ListedColumns<M>::of(lists, work.q_head, std::int64_t{work.block_row} + row);
+    }
+    for (;;) {
+      int column = -1;
+      JFA_UNROLL
+      for (int group = 0; group < kGroups; ++group) {
+        column = columns[group].column > column ? columns[group].column : column;
+      }
+      if (column < 0) return;
+      int members = 0;
+      JFA_UNROLL
+      for (int group = 0; group < kGroups; ++group) {
+        if (columns[group].column != column) continue;
+        members |= 1 << group;
+        columns[group].advance(lists);
+      }
+      fn(members, column);
     }
   }
 
@@ -411,13 +514,13 @@ struct Forward {
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     init_barriers<M>([&] { init(smem); });
-    warp_roles<M>(role<"produce", Warps{0, 4}, Regs{kGroups == 2 ? 40 : 32}>([&] {
+    warp_roles<M>(role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
                     warp_roles<M>(
                         role<"schedule", Warps{0, 1}>([&] { schedule(p, smem); }),
                         role<"load", Warps{1, 1}>([&] { load(p, smem); }),
                         role<"store", Warps{2, 2}>([&] { store(p, smem, M::warp_index() - 2); }));
                   }),
-                  role<"attend", Warps{4, 4 * kGroups}, Regs{kGroups == 2 ? 232 : 160}>([&] {
+                  role<"attend", Warps{4, 4 * kGroups}, Regs{kAttendRegs}>([&] {
                     Attend<Forward> attend{p, smem, M::warp_index() / 4 - 1};
                     attend.run();
                   }));
