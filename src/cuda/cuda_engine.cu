@@ -82,7 +82,7 @@ class CudaEngine : public Engine {
 
     Status begin(const Problem& problem, const Execution& execution) {
       JFA_RETURN_IF_ERROR(current_card(card));
-      queue = {static_cast<cudaStream_t>(execution.stream), card->processors};
+      queue = {static_cast<cudaStream_t>(execution.stream), card->processors, card->ordinal};
       return choose(forward_kernels(), problem, kernel);
     }
   };

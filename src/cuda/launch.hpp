@@ -18,16 +18,19 @@ inline void check_cuda(cudaError_t result, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
 }
 
+/// A function of the driver, which is not linked to.
+template <class Function>
+Function* driver_function(const char* name) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  check_cuda(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found),
+             name);
+  return reinterpret_cast<Function*>(function);
+}
+
 inline CUtensorMap Hopper::make_tensor_map(const TensorMapSpec& spec) {
-  using Encode = decltype(&cuTensorMapEncodeTiled);
-  static const Encode encode = [] {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found{};
-    check_cuda(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
-                                                cudaEnableDefault, &found),
-               "cuTensorMapEncodeTiled");
-    return reinterpret_cast<Encode>(function);
-  }();
+  static auto* const encode =
+      driver_function<decltype(cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
   const CUtensorMapDataType type = spec.type == ElementType::Bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
                                    : spec.type == ElementType::Fp16
                                        ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
@@ -61,13 +64,17 @@ __global__ void __launch_bounds__(K::kThreads, 1)
   K::run(params, *reinterpret_cast<typename K::Smem*>(memory));
 }
 
-/// Lets an entry of kernel K have its shared memory, once a device.
-template <class K, auto Entry>
-void allow_shared_memory() {
-  constexpr int kMaxDevices = 64;
-  static std::atomic<bool> allowed[kMaxDevices];
+inline int current_device() {
   int device = 0;
   check_cuda(cudaGetDevice(&device), "current device");
+  return device;
+}
+
+/// Lets an entry of kernel K have its shared memory, once a device.
+template <class K, auto Entry>
+void allow_shared_memory(int device) {
+  constexpr int kMaxDevices = 64;
+  static std::atomic<bool> allowed[kMaxDevices];
   const bool counted = device < kMaxDevices;
   if (counted && allowed[device].load(std::memory_order_acquire)) return;
   check_cuda(cudaFuncSetAttribute(Entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -76,13 +83,13 @@ void allow_shared_memory() {
   if (counted) allowed[device].store(true, std::memory_order_release);
 }
 
-/// Launches `blocks` blocks of an entry of kernel K on `stream`, of the current device. Throws
-/// std::runtime_error when CUDA refuses.
+/// Launches `blocks` blocks of an entry of kernel K on `stream`, of `device`, the current one.
+/// Throws std::runtime_error when CUDA refuses.
 template <class K, auto Entry>
-void launch_entry(int blocks, const typename K::Params& params, cudaStream_t stream) {
+void launch_entry(int blocks, const typename K::Params& params, cudaStream_t stream, int device) {
   constexpr std::size_t kSmemBytes = sizeof(typename K::Smem);
   static_assert(kSmemBytes <= 227 * 1024, "Smem exceeds the 227 KiB of a block");
-  allow_shared_memory<K, Entry>();
+  allow_shared_memory<K, Entry>(device);
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {K::kClusterSize, 1, 1};
@@ -92,14 +99,15 @@ void launch_entry(int blocks, const typename K::Params& params, cudaStream_t str
   config.dynamicSmemBytes = kSmemBytes;
   config.stream = stream;
   config.attrs = &cluster;
-  config.numAttrs = 1;
+  config.numAttrs = K::kClusterSize > 1 ? 1 : 0;  // an attribute takes time
   check_cuda(cudaLaunchKernelEx(&config, Entry, params), "launch");
 }
 
 /// Launches `blocks` blocks of kernel K on `stream`. Throws std::runtime_error when CUDA refuses.
 template <class K>
-void launch(int blocks, const typename K::Params& params, cudaStream_t stream) {
-  launch_entry<K, kernel_entry<K>>(blocks, params, stream);
+void launch(int blocks, const typename K::Params& params, cudaStream_t stream,
+            int device = current_device()) {
+  launch_entry<K, kernel_entry<K>>(blocks, params, stream, device);
 }
 
 }  // namespace gpu

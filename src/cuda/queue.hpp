@@ -5,19 +5,20 @@
 
 namespace jfa::cuda {
 
-/// A stream of the current device.
+/// A stream of the current device, `ordinal`.
 struct Queue {
   cudaStream_t stream;
   int processors;
+  int ordinal;
 
   int blocks() const { return processors; }
 
   template <class K>
   void launch(int grid, const typename K::Params& params) const {
-    jfa::launch<K>(grid, params, stream);
+    jfa::launch<K>(grid, params, stream, ordinal);
   }
-  void zero(void* memory, std::size_t bytes) const {
-    check_cuda(cudaMemsetAsync(memory, 0, bytes, stream), "workspace");
+  void zero(int* memory) const {
+    check_cuda(cudaMemsetAsync(memory, 0, sizeof(*memory), stream), "workspace");
   }
 };
 

@@ -1,7 +1,6 @@
 // The forward kernels as the emulator runs them.
 #pragma once
 
-#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -27,7 +26,7 @@ struct EmulatedQueue {
     if (!result.finding.found()) return;
     throw std::runtime_error("emulator: " + emulator::report(result.finding));
   }
-  void zero(void* memory, std::size_t bytes) const { std::memset(memory, 0, bytes); }
+  void zero(int* memory) const { *memory = 0; }
 };
 
 std::span<const ForwardKernel<EmulatedQueue>> emulated_forward_kernels();

@@ -3,7 +3,7 @@
 //
 // A Queue enqueues work of one machine:
 //   launch<K>(blocks, params)   a kernel
-//   zero(pointer, bytes)        zeros into device memory
+//   zero(pointer)               an int in device memory
 //   blocks()                    blocks of a persistent kernel
 #pragma once
 
@@ -117,7 +117,7 @@ struct ForwardChoice<M, C, Treats::Softcap> {
 template <class K, class Queue>
 void launch_forward(const Problem& problem, const ForwardOutputs& outputs,
                     const ForwardScratch& scratch, Queue& queue) {
-  queue.zero(scratch.ticket, sizeof(*scratch.ticket));
+  queue.zero(scratch.ticket);
   queue.template launch<K>(queue.blocks(), forward_params<K>(problem, outputs, scratch));
 }
 

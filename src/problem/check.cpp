@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -383,16 +384,16 @@ Footprint check_word_of(const Execution& execution) noexcept {
 }
 
 /// What every call reads.
-std::vector<Named> inputs_of(const Problem& problem) {
-  return {{"q", footprint(problem.q)},
-          {"k", footprint(problem.k)},
-          {"v", footprint(problem.v)},
-          {"q_offsets", footprint(problem.q_offsets)},
-          {"kv_offsets", footprint(problem.kv_offsets)},
-          {"q_lengths", footprint(problem.q_lengths)},
-          {"kv_lengths", footprint(problem.kv_lengths)},
-          {"mask.block_sparse.row_offsets", footprint(problem.blocks.row_offsets)},
-          {"mask.block_sparse.columns", footprint(problem.blocks.columns)}};
+std::array<Named, 9> inputs_of(const Problem& problem) {
+  return {{{"q", footprint(problem.q)},
+           {"k", footprint(problem.k)},
+           {"v", footprint(problem.v)},
+           {"q_offsets", footprint(problem.q_offsets)},
+           {"kv_offsets", footprint(problem.kv_offsets)},
+           {"q_lengths", footprint(problem.q_lengths)},
+           {"kv_lengths", footprint(problem.kv_lengths)},
+           {"mask.block_sparse.row_offsets", footprint(problem.blocks.row_offsets)},
+           {"mask.block_sparse.columns", footprint(problem.blocks.columns)}}};
 }
 
 template <typename Pointer>
@@ -454,7 +455,8 @@ Status check_backward(const Problem& problem, const BackwardInputs& given,
                            {"dv", footprint(outputs.dv)},
                            {"execution.workspace", workspace_of(execution)},
                            {"execution.check", check_word_of(execution)}};
-  std::vector<Named> read = inputs_of(problem);
+  const auto inputs = inputs_of(problem);
+  std::vector<Named> read(inputs.begin(), inputs.end());
   read.push_back({"dout", footprint(given.dout)});
   read.push_back({"out", footprint(given.out)});
   read.push_back({"lse", footprint(given.lse)});
