@@ -84,8 +84,8 @@ Outcome check_indices(const Work& work, const RunOptions& options) {
   return outcome_of(
       queue,
       [&] {
-        queue.launch<IndexCheck<M>>(1,
-                                    {planner_params<M>(work.problem, work.shape(), given), &fault});
+        queue.launch<IndexCheck<M>>(1, {planner_params<M>(work.problem, work.shape(), given),
+                                        lists_of(work.problem, nullptr), &fault});
       },
       [&]() -> std::string { return fault == 0 ? "" : "right offsets are called wrong"; });
 }

@@ -103,7 +103,7 @@ Status enqueue_forward(const ForwardKernel<Queue>& kernel, const Problem& proble
   if (execution.check != nullptr) {
     PlannedSequence* given = plan != nullptr ? plan->sequences : nullptr;
     queue.template launch<IndexCheck<M>>(
-        1, {planner_params<M>(problem, shape, given), execution.check});
+        1, {planner_params<M>(problem, shape, given), lists_of(problem, nullptr), execution.check});
   }
   if (problem.out_rows == 0) return {};
   ForwardScratch scratch{nullptr, reinterpret_cast<int*>(workspace)};

@@ -6,7 +6,12 @@
 namespace jfa {
 namespace {
 
-constexpr const char* kArrays[] = {"kv_offsets", "kv_lengths", "q_offsets", "q_lengths"};
+constexpr const char* kArrays[] = {"kv_offsets",
+                                   "kv_lengths",
+                                   "q_offsets",
+                                   "q_lengths",
+                                   "mask.block_sparse.row_offsets",
+                                   "mask.block_sparse.columns"};
 
 }  // namespace
 
@@ -35,6 +40,17 @@ Status status_of(std::uint64_t word) {
       return invalid_argument(at +
                               " is below 0 or over the rows of its sequence, must be 0 to "
                               "those");
+    case IndexFault::kFewRows:
+      return invalid_argument(std::string(kArrays[array]) +
+                              " has too few entries a head, must have n + 1 for the n query blocks "
+                              "of all sequences; they run out in sequence " +
+                              std::to_string(static_cast<std::uint32_t>(word)));
+    case IndexFault::kPastColumns:
+      return invalid_argument(at + " is past the end of columns, must be at most their number");
+    case IndexFault::kColumn:
+      return invalid_argument(at +
+                              " is not above the one before it or no key block of its "
+                              "sequence, must be the sequence's key blocks in rising order");
     case IndexFault::kNone:
     case IndexFault::kStale:
       break;

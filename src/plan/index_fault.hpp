@@ -9,15 +9,26 @@
 namespace jfa {
 
 /// Arrays, in the order in which they are checked.
-enum class CheckedArray : std::int32_t { kKvOffsets, kKvLengths, kQOffsets, kQLengths, kPlan };
+enum class CheckedArray : std::int32_t {
+  kKvOffsets,
+  kKvLengths,
+  kQOffsets,
+  kQLengths,
+  kRowOffsets,
+  kColumns,
+  kPlan
+};
 
 enum class IndexFault : std::int32_t {
   kNone,
-  kFirst,     ///< offset 0 is not 0
-  kFalls,     ///< an offset is below the one before it
-  kPastRows,  ///< an offset is past the tensor's rows
-  kLength,    ///< a length is below 0 or over its sequence's rows
-  kStale      ///< the plan was made for other offsets or lengths
+  kFirst,        ///< offset 0 is not 0
+  kFalls,        ///< an offset is below the one before it
+  kPastRows,     ///< an offset is past the tensor's rows
+  kLength,       ///< a length is below 0 or over its sequence's rows
+  kFewRows,      ///< a head's row offsets run out in the sequence `index`
+  kPastColumns,  ///< a row offset is past the columns
+  kColumn,       ///< a column is not above the one before it, or no key block of its sequence
+  kStale         ///< the plan was made for other offsets or lengths
 };
 
 /// Index in bits 0 to 31, fault from bit 32, array from bit 40; 0: nothing is wrong.

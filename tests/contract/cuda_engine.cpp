@@ -22,11 +22,12 @@ class CudaEngine : public GpuKernelEngine {
   /// Builds for CI have fewer kernels.
   Limits limits() const override {
     Limits limits = GpuKernelEngine::limits();
-    limits.fp16 = limits.softcap = false;
+    limits.fp16 = limits.softcap = limits.block_sparse = false;
     limits.max_head_dim = 0;
     for (const ForwardTraits& traits : cuda::forward_traits()) {
       limits.fp16 = limits.fp16 || traits.dtype == DType::kF16;
       limits.softcap = limits.softcap || traits.capped;
+      limits.block_sparse = limits.block_sparse || traits.listed;
       limits.max_head_dim = std::max<std::int64_t>(limits.max_head_dim, traits.head_dim);
     }
     return limits;
@@ -53,10 +54,10 @@ class CudaEngine : public GpuKernelEngine {
     for (const ConstTensorView& view : {inputs.q, inputs.k, inputs.v}) mirror.add(view);
     mirror.add(ConstTensorView(outputs.out));
     mirror.add(ConstLseView(outputs.lse));
-    for (const IndexView& view : indices_of(inputs)) mirror.add(view);
+    for (const IndexView& view : indices_of(inputs, options)) mirror.add(view);
     mirror.upload();
-    Call call(moved(inputs, mirror), options, way);
-    jfa::forward(call.inputs, options, {mirror.at(outputs.out), mirror.at(outputs.lse)},
+    Call call(moved(inputs, mirror), moved(options, mirror), way);
+    jfa::forward(call.inputs, call.options, {mirror.at(outputs.out), mirror.at(outputs.lse)},
                  call.execution, call.plan ? &*call.plan : nullptr);
     mirror.download(outputs.out);
     mirror.download(outputs.lse);
@@ -69,8 +70,12 @@ class CudaEngine : public GpuKernelEngine {
   }
 
  private:
-  static std::vector<IndexView> indices_of(const Inputs& inputs) {
+  static std::vector<IndexView> indices_of(const Inputs& inputs, const Options& options) {
     std::vector<IndexView> all{inputs.kv_offsets};
+    if (const auto& blocks = options.mask.block_sparse) {
+      all.push_back(blocks->row_offsets);
+      all.push_back(blocks->columns);
+    }
     for (const auto& view : {inputs.q_offsets, inputs.q_lengths, inputs.kv_lengths}) {
       if (view) all.push_back(*view);
     }
@@ -87,10 +92,19 @@ class CudaEngine : public GpuKernelEngine {
     return result;
   }
 
+  static Options moved(const Options& options, const Mirror& mirror) {
+    Options result = options;
+    if (auto& blocks = result.mask.block_sparse) {
+      blocks->row_offsets = mirror.at(blocks->row_offsets);
+      blocks->columns = mirror.at(blocks->columns);
+    }
+    return result;
+  }
+
   /// Workspace and check word hold NaN.
   struct Call {
-    Call(const Inputs& moved_inputs, const Options& options, const Way& way)
-        : inputs(moved_inputs) {
+    Call(const Inputs& moved_inputs, const Options& moved_options, const Way& way)
+        : inputs(moved_inputs), options(moved_options) {
       execution.device = Device::kCuda;
       if (way.stream) execution.stream = stream.emplace().get();
       const WorkspaceSizes sizes = workspace_sizes(inputs, options, execution);
@@ -119,6 +133,7 @@ class CudaEngine : public GpuKernelEngine {
     }
 
     Inputs inputs;
+    Options options;
     Execution execution;
     std::optional<cuda::Stream> stream;
     std::optional<cuda::DeviceMemory> workspace, plan_memory, word;

@@ -146,12 +146,57 @@ std::string message_of(Call&& call, ErrorCode code) {
   }
 }
 
-TEST(EmulatedEngine, RefusesWhatNoKernelTakes) {
+TEST(EmulatedEngine, RefusesWhatNoKernelComputes) {
   EmulatedCall call;
-  const HostTensor lists(DType::kI32, {3});
-  call.options.mask.block_sparse = BlockSparse{64, 64, 1, lists.index_view(), lists.index_view()};
-  EXPECT_EQ(message_of([&] { call.forward(); }, ErrorCode::kUnsupported),
-            "mask.block_sparse is given, must be absent: no kernel of this build takes it");
+  const HostTensor dq(DType::kBf16, {50, 2, 64});
+  EXPECT_EQ(message_of(
+                [&] {
+                  HostTensor q(DType::kBf16, {50, 2, 64});
+                  HostTensor k(DType::kBf16, {50, 2, 64});
+                  HostTensor v(DType::kBf16, {50, 2, 64});
+                  jfa::backward(call.inputs, call.options,
+                                {dq.view(), call.out.view(), call.lse.lse_view()},
+                                {q.view(), k.view(), v.view()}, call.execution);
+                },
+                ErrorCode::kUnsupported),
+            "backward is not offered by device emulator in this build, must run on cpu");
+}
+
+/// Block lists of one head in blocks of 64: a row of one column for each of the two sequences.
+std::string wrong_lists(std::vector<double> row_offsets, std::vector<double> columns) {
+  EmulatedCall call;
+  const auto tensor = [](const std::vector<double>& values) {
+    HostTensor result(DType::kI32, {static_cast<std::int64_t>(values.size())});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      result.set(static_cast<std::int64_t>(i), values[i]);
+    }
+    return result;
+  };
+  const HostTensor rows = tensor(row_offsets);
+  const HostTensor blocks = tensor(columns);
+  call.options.mask.block_sparse = BlockSparse{64, 64, 1, rows.index_view(), blocks.index_view()};
+  std::uint64_t word = 77;
+  call.execution.check = &word;
+  call.forward();  // lists are clamped: a read outside would be a finding
+  const std::string message =
+      message_of([&] { throw_if_check_failed(word); }, ErrorCode::kInvalidArgument);
+  return message.substr(0, message.find(','));
+}
+
+TEST(EmulatedEngine, CheckNamesWrongBlockLists) {
+  EXPECT_EQ(wrong_lists({0, 1, 2}, {0, 0}), "");
+  EXPECT_EQ(wrong_lists({0, 1}, {0, 0}),
+            "mask.block_sparse.row_offsets has too few entries a head");
+  EXPECT_EQ(wrong_lists({0, 1, 0}, {0, 0}),
+            "mask.block_sparse.row_offsets[2] is less than the offset before it");
+  EXPECT_EQ(wrong_lists({0, 1, 3}, {0, 0}),
+            "mask.block_sparse.row_offsets[2] is past the end of columns");
+  EXPECT_EQ(wrong_lists({0, 1, 2}, {0, 1}),
+            "mask.block_sparse.columns[1] is not above the one before it or no key block of its "
+            "sequence");
+  EXPECT_EQ(wrong_lists({0, 2, 2}, {0, 0}),
+            "mask.block_sparse.columns[1] is not above the one before it or no key block of its "
+            "sequence");
 }
 
 std::string wrong_offsets(std::vector<double> offsets) {
