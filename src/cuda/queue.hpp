@@ -7,6 +7,8 @@ namespace jfa::cuda {
 
 /// A stream of the current device, `ordinal`.
 struct Queue {
+  static constexpr int kPlannerThreads = 1024;
+
   cudaStream_t stream;
   int processors;
   int ordinal;

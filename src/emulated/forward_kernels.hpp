@@ -12,6 +12,8 @@ namespace jfa {
 
 /// Runs what it is given at once.
 struct EmulatedQueue {
+  static constexpr int kPlannerThreads = 64;  // fewer than on a GPU: each is a fiber
+
   emulator::Device device;
   emulator::RunOptions options;
   int grid = 2;                ///< of a persistent kernel: enough for blocks to meet

@@ -86,7 +86,8 @@ DevicePlan enqueue_plan(const Problem& problem, const ItemShape& shape, void* me
                         problem.broadcast_q,
                         shape,
                         problem.block_sparse ? problem.blocks.block_q : 0};
-  queue.template launch<Planner<M>>(1, planner_params<M>(problem, shape, plan.sequences));
+  using Plan = Planner<M, ItemShape, Queue::kPlannerThreads>;
+  queue.template launch<Plan>(1, planner_params<M>(problem, shape, plan.sequences));
   return plan;
 }
 

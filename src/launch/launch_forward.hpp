@@ -5,6 +5,7 @@
 //   launch<K>(blocks, params)   a kernel
 //   zero(pointer)               an int in device memory
 //   blocks()                    blocks of a persistent kernel
+//   kPlannerThreads             threads of the planner
 #pragma once
 
 #include <algorithm>

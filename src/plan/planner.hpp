@@ -20,25 +20,29 @@
 namespace jfa {
 inline namespace JFA_BACKEND {
 
+template <class Shape>
+struct PlannerParams {
+  DeviceRows q;  // its offsets have no data with broadcast_q
+  DeviceRows kv;
+  int batch;
+  Shape shape;
+  PlannedSequence* plan;      // [batch + 1]
+  int block_q = 0;            // queries a block of a block-sparse mask
+  int* block_rows = nullptr;  // [batch]: blocks of queries before each sequence; null: not wanted
+};
+
 /// `Shape` says how sequences are cut into items and what one costs.
-template <class M, class Shape = ItemShape>
+template <class M, class Shape = ItemShape, int Threads = 256>
 struct Planner {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = Threads;
   static constexpr int kClusterSize = 1;
   static constexpr int kBuckets = 32;
   static constexpr int kWarps = kThreads / 32;
+  static constexpr int kCells = kBuckets * kThreads;
 
-  struct Params {
-    DeviceRows q;  // its offsets have no data with broadcast_q
-    DeviceRows kv;
-    int batch;
-    Shape shape;
-    PlannedSequence* plan;      // [batch + 1]
-    int block_q = 0;            // queries a block of a block-sparse mask
-    int* block_rows = nullptr;  // [batch]: blocks of queries before each sequence; null: not wanted
-  };
+  using Params = PlannerParams<Shape>;
   struct Smem {
-    Tile<M, int, kBuckets, kThreads, Swizzle::None> counts;
+    Tile<M, int, 1, kCells + kCells / 32, Swizzle::None> counts;
     Tile<M, int, 1, kWarps, Swizzle::None> totals;
   };
 
@@ -92,34 +96,44 @@ struct Planner {
     return {begin, begin + each < count ? begin + each : count};
   }
 
+  /// Bucket by bucket and thread by thread, which is the order of places. A gap behind every 32
+  /// cells lets a warp reach cells 32 apart at once.
+  struct Counts {
+    Smem& smem;
+
+    static JFA_DEVICE int cell(int bucket) { return bucket * kThreads + M::thread_index(); }
+    JFA_DEVICE int get(int cell) const {
+      return smem.counts.view().load(0, cell + cell / 32).values[0];
+    }
+    JFA_DEVICE void set(int cell, int count) const {
+      smem.counts.view().store(0, cell + cell / 32, {{count}});
+    }
+  };
+
   static JFA_DEVICE void sort(const Params& p, Smem& smem, Share mine) {
-    const auto counts = smem.counts.view();
-    const int thread = M::thread_index();
-    for (int i = 0; i < kBuckets; ++i) counts.store(i, thread, {{0}});
+    const Counts counts{smem};
+    for (int i = 0; i < kBuckets; ++i) counts.set(Counts::cell(i), 0);
     for (int b = mine.begin; b < mine.end; ++b) {
-      const int at = bucket(p, sequence(p, b));
-      counts.store(at, thread, {{counts.load(at, thread).values[0] + 1}});
+      const int own = Counts::cell(bucket(p, sequence(p, b)));
+      counts.set(own, counts.get(own) + 1);
     }
     M::sync_block();
-    // Row-major order of counts is the order of places; each thread sums a run of kBuckets of them.
+    const int first = M::thread_index() * kBuckets;  // each thread sums so many neighbours
     int sum = 0;
-    const auto cell = [&](int i) { return thread * kBuckets + i; };
-    for (int i = 0; i < kBuckets; ++i) {
-      sum += counts.load(cell(i) / kThreads, cell(i) % kThreads).values[0];
-    }
+    for (int i = 0; i < kBuckets; ++i) sum += counts.get(first + i);
     int total;
     int place = sum_before(smem, sum, total);
     for (int i = 0; i < kBuckets; ++i) {
-      const int count = counts.load(cell(i) / kThreads, cell(i) % kThreads).values[0];
-      counts.store(cell(i) / kThreads, cell(i) % kThreads, {{place}});
+      const int count = counts.get(first + i);
+      counts.set(first + i, place);
       place += count;
     }
     M::sync_block();
     for (int b = mine.begin; b < mine.end; ++b) {
       const PlannedSequence s = sequence(p, b);
-      const int at = bucket(p, s);
-      const int to = counts.load(at, thread).values[0];
-      counts.store(at, thread, {{to + 1}});
+      const int own = Counts::cell(bucket(p, s));
+      const int to = counts.get(own);
+      counts.set(own, to + 1);
       M::store_global(p.plan + to, s);
     }
     M::sync_block();

@@ -37,7 +37,7 @@ void launch_forward() {
 void launch_all() {
   launch_forward<false>();
   launch_forward<true>();
-  launch<Planner<Hopper>>(1, {}, nullptr);
+  launch<Planner<Hopper, ItemShape, 1024>>(1, {}, nullptr);
 }
 
 }  // namespace gpu

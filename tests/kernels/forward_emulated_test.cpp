@@ -238,6 +238,27 @@ TEST(ForwardEmulated, ScalesAndSoftcap) {
                                                              {.scale = -1.0, .softcap = 20});
 }
 
+/// Equal bits, whichever tiles a block takes one after the other.
+TEST(ForwardEmulated, BlocksDoNotMatter) {
+  const auto check = []<class K>(K*) {
+    const Batch batch = make_batch(small_case({130, 300, 64, 200}, {300, 130, 260, 500}), 8);
+    Problem problem;
+    ASSERT_TRUE(check_inputs(batch.inputs(), {}, {}, problem).ok());
+    EmulatedDevice device(emulator::Schedule::Random, 1);
+    const ForwardOutcome first = run_forward<K>(device, batch, problem, 1);
+    for (const int blocks : {2, 5}) {
+      EmulatedDevice again_device(emulator::Schedule::Random, 2);
+      const ForwardOutcome again = run_forward<K>(again_device, batch, problem, blocks);
+      EXPECT_EQ(again.out, first.out) << blocks << " blocks";
+      EXPECT_EQ(again.lse, first.lse) << blocks << " blocks";
+    }
+  };
+  check(static_cast<Forward<M, kDim64>*>(nullptr));
+  check(static_cast<Forward<M, kWide64>*>(nullptr));
+  check(static_cast<Forward<M, kTurns64, WindowMask>*>(nullptr));
+  check(static_cast<Forward<M, kSmall64, ListedMask>*>(nullptr));
+}
+
 /// A NaN or infinity in one sequence changes no bit of another.
 TEST(ForwardEmulated, Isolation) {
   using K = Forward<M, kDim64>;

@@ -36,7 +36,7 @@ std::vector<PlannedSequence> plan_of(const std::vector<Index>& q, const std::vec
   EmulatedDevice device(emulator::kSchedules[seed % std::size(emulator::kSchedules)], seed);
   auto* plan = device.zeroed<PlannedSequence>(kv.size());
   const auto batch = static_cast<int>(kv.size()) - 1;
-  device.launch<Planner<EmulatedHopper>>(
+  device.launch<Planner<EmulatedHopper, ItemShape, kWide ? 64 : 1024>>(
       1, {.q = {{q.empty() ? nullptr : device.upload(q), kWide}, {nullptr, false}, q_rows},
           .kv = {{device.upload(kv), kWide}, {nullptr, false}, kv_rows},
           .batch = batch,

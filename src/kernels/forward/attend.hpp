@@ -250,7 +250,8 @@ struct Attend {
     wgmma_wait<0>(s);
     give_back(k, now.last_of_run);
     weigh(block, hides);
-    exponentiate<0, kKeys>(s, rows, scale());
+    exponentiate<0, kEarlyKeys>(s, rows, scale());
+    exponentiate<kEarlyKeys, kKeys>(s, rows, scale());  // adds up in the order of step()
     convert(probabilities, s);
   }
 
