@@ -2,7 +2,7 @@
 // machine/codegen/gates.py: registers a thread at entry are the launch's share of 384 threads.
 //
 // budget: 7ForwardI registers 168
-// budget: 7PlannerI registers 48
+// budget: 7PlannerI registers 64
 #include "cuda/launch.hpp"
 #include "kernels/forward/configs.hpp"
 #include "plan/planner.hpp"
