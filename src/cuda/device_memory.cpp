@@ -51,10 +51,12 @@ void download_rows(void* to, const void* from, std::size_t row_bytes, std::size_
 Stream::Stream() {
   cudaStream_t stream = nullptr;
   require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
-  stream_ = stream;
+  stream_.reset(stream);
 }
 
-Stream::~Stream() { cudaStreamDestroy(static_cast<cudaStream_t>(stream_)); }
+void Stream::Destroy::operator()(void* stream) const noexcept {
+  cudaStreamDestroy(static_cast<cudaStream_t>(stream));
+}
 
 struct Marks::Events {
   std::vector<cudaEvent_t> all;

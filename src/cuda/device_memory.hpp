@@ -40,14 +40,14 @@ void download_rows(void* to, const void* from, std::size_t row_bytes, std::size_
 class Stream {
  public:
   Stream();
-  ~Stream();
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
 
-  void* get() const noexcept { return stream_; }
+  void* get() const noexcept { return stream_.get(); }
 
  private:
-  void* stream_ = nullptr;
+  struct Destroy {
+    void operator()(void* stream) const noexcept;
+  };
+  std::unique_ptr<void, Destroy> stream_;
 };
 
 /// Points in the work of the default stream.

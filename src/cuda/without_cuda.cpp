@@ -25,7 +25,7 @@ void DeviceMemory::download(void*, std::size_t, std::size_t) const { unavailable
 void DeviceMemory::fill(unsigned char) const { unavailable(); }
 void download_rows(void*, const void*, std::size_t, std::size_t, std::size_t) { unavailable(); }
 Stream::Stream() { unavailable(); }
-Stream::~Stream() = default;
+void Stream::Destroy::operator()(void*) const noexcept {}
 struct Marks::Events {};
 Marks::Marks() = default;
 Marks::~Marks() = default;
