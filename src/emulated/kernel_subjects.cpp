@@ -22,10 +22,11 @@ using M = EmulatedHopper;
 
 /// A batch, a kernel for it and its plan. Runs on several threads share one and only read it.
 struct Work {
-  Work(Batch given, const Options& options) : batch(std::move(given)) {
+  Work(Batch given, Options options) : batch(std::move(given)) {
+    options.mask.block_sparse = batch.mask().block_sparse;
     throw_if_failed(check_inputs(batch.inputs(), options, {}, problem));
     throw_if_failed(choose(emulated_forward_kernels(), problem, kernel));
-    plan.resize(static_cast<std::size_t>(problem.batch) + 1);
+    plan.resize((plan_bytes(problem) + sizeof(PlannedSequence) - 1) / sizeof(PlannedSequence));
     EmulatedQueue queue;
     expose_plan(queue, plan.data(), BufferUse::Scratch);
     enqueue_plan<M>(problem, shape(), plan.data(), queue);
@@ -39,6 +40,10 @@ struct Work {
     exposure.add("kv_offsets", problem.kv_offsets);
     exposure.add("q_lengths", problem.q_lengths);
     exposure.add("kv_lengths", problem.kv_lengths);
+    if (problem.block_sparse) {
+      exposure.add("row_offsets", problem.blocks.row_offsets);
+      exposure.add("columns", problem.blocks.columns);
+    }
     exposure.add("plan", at, plan_bytes(problem), use);
     exposure.expose(queue.device);
   }
@@ -176,6 +181,17 @@ std::vector<Subject> kernel_subjects() {
   widest.kv_lengths = {300, 400, 200};
   Options causal;
   causal.mask.causal = true;
+  // Lists of blocks that differ from warpgroup to warpgroup, with holes; rows without any block.
+  Case listed;
+  listed.head_dim = 128;
+  listed.block_sparse = BlockPattern{64, 64, 1, 1};
+  listed.q_lengths = {300, 60, 200};
+  listed.kv_lengths = {700, 130, 65};
+  Case capped = listed;
+  capped.head_dim = 64;
+  Options softcap;
+  softcap.softcap = 5;
+  softcap.mask.window = {200, 0};
   // More sequences than the planner has threads, of all costs in no order.
   Case many;
   for (std::int64_t b = 0; b < 300; ++b) {
@@ -189,7 +205,9 @@ std::vector<Subject> kernel_subjects() {
           forward_subject("forward_masked", grouped, masked),
           forward_subject("forward_short", brief, {}),
           forward_subject("forward_128", wide, {}),
-          forward_subject("forward_256", widest, causal)};
+          forward_subject("forward_256", widest, causal),
+          forward_subject("forward_listed", listed, {}),
+          forward_subject("forward_softcap", capped, softcap)};
 }
 
 }  // namespace jfa
