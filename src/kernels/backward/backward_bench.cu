@@ -169,10 +169,14 @@ std::vector<Sample> samples_of(const BenchCase& c, bool of_keys) {
 /// Relative errors of sampled rows of dq, dk and dv.
 std::vector<double> errors_of(const BenchCase& c, const Tensors& t) {
   constexpr int kPairBytes = 16384 * sizeof(float2);
-  for (const auto check : {check_queries, check_keys}) {
-    check_cuda(cudaFuncSetAttribute(check, cudaFuncAttributeMaxDynamicSharedMemorySize, kPairBytes),
-               "shared memory");
-  }
+  const auto allow = [](auto* kernel) {
+    check_cuda(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kPairBytes),
+        "shared memory");
+  };
+  allow(check_queries);
+  allow(check_keys);
+  allow(add_queries);
   Buffer<double> sums(std::vector<double>(6, 0));
   const auto queries = samples_of(c, false);
   const auto keys = samples_of(c, true);

@@ -75,14 +75,19 @@ JFA_DEVICE void differentiate(Fragment<M, N>& dp, const Operand<M, T, N>& p, con
 
 /// NOTE [kept tiles]: a fragment is kept in global memory as its threads hold it, four values a
 /// step of 128 threads; only the thread that wrote a value reads it.
-template <class M, int N>
+template <bool Add, class M, int N>
 JFA_DEVICE void store_kept(float* to, Fragment<M, N>& from, Site site = Site::here()) {
   from.state.reading(site);
   auto* packs = reinterpret_cast<Pack<float, 4>*>(to) + M::thread_index() % 128;
   JFA_UNROLL
   for (int i = 0; i < N / 2; i += 4) {
     const float(&v)[N / 2] = from.values;
-    M::store_global(packs + 32 * i, Pack<float, 4>{{v[i], v[i + 1], v[i + 2], v[i + 3]}}, site);
+    const Pack<float, 4> pack{{v[i], v[i + 1], v[i + 2], v[i + 3]}};
+    if constexpr (Add) {
+      M::reduce_add(packs + 32 * i, pack, site);
+    } else {
+      M::store_global(packs + 32 * i, pack, site);
+    }
   }
 }
 template <class M, int N>

@@ -67,21 +67,24 @@ struct QueryGroup {
       later = block > blocks.begin;
       keep = block + 1 < blocks.end;
     }
+    const bool load = later && !keep;
     for (int column = 0; column < K::C.head_dim; column += kColumns) {
       float* kept = nullptr;
       if (later || keep) kept = kept_at(work, head, tile, column);
-      if (later) load_kept(dq, kept);
+      if (load) load_kept(dq, kept);
       if (column == 0) smem.ds_ring.wait(ds);
       M::wgmma_fence();  // dQ, read by threads, before it is written
       wgmma(dq, transposed(smem.ds[ds.slot]),
-            transposed(smem.kv[kv.slot].k.view().template cols<kColumns>(column)), later);
+            transposed(smem.kv[kv.slot].k.view().template cols<kColumns>(column)), load);
       M::wgmma_commit();
       wgmma_wait<0>(dq);
       if (column + kColumns == K::C.head_dim) smem.ds_ring.release(ds);
-      if (keep) {
-        store_kept(kept, dq);
-      } else {
+      if (!keep) {
         send(work, way, head, tile, column);
+      } else if (later) {
+        store_kept<true>(kept, dq);
+      } else {
+        store_kept<false>(kept, dq);
       }
     }
   }
@@ -91,7 +94,8 @@ struct QueryGroup {
     const int length = field(work, &Work::q_length);
     const int first = tile * K::kQueries;
     const int last = first + K::kQueries < length ? first + K::kQueries : length;
-    const Range keys = Mask::some_keys(p.mask, {first, last}, {length, field(work, &Work::kv_length)});
+    const Range keys =
+        Mask::some_keys(p.mask, {first, last}, {length, field(work, &Work::kv_length)});
     const std::int64_t begin = keys.begin < 0 ? 0 : keys.begin;
     return {begin / K::kKeys, (keys.end + K::kKeys - 1) / K::kKeys};
   }
