@@ -82,14 +82,21 @@ class BackwardRun {
         .ticket = device.template zeroed<int>(1),
         .statistics = device.template scratch<float>(
             static_cast<std::size_t>(heads_q * tiles * 2 * kStatisticsRows)),
-        .dq_sum = device.template scratch<float>(count(problem.q.rows, heads_q)),
+        .dq_sum = nullptr,
         .dq_kept = nullptr,
+        .turns = nullptr,
         .blocks = blocks};
   }
 
   template <class K>
-  void by_keys() {
+  void by_keys(bool deterministic = false) {
     const int blocks = arguments_.blocks;
+    arguments_.dq_sum =
+        device_.template scratch<float>(static_cast<std::size_t>(K::sum_size(arguments_)));
+    if (deterministic) {
+      const auto tiles = K::sum_tiles(arguments_).per_head * arguments_.heads_q;
+      arguments_.turns = device_.template scratch<int>(static_cast<std::size_t>(tiles));
+    }
     arguments_.dq_kept =
         device_.template scratch<float>(static_cast<std::size_t>(K::kept_size(arguments_)));
     using Plan = Planner<M, KeyShape>;
@@ -104,6 +111,12 @@ class BackwardRun {
     device_.template launch<PrepareBackward<K>>(blocks, RowPass<K>::of(arguments_));
     device_.template launch<K>(blocks, K::make_params(arguments_));
     device_.template launch<FinishBackward<K>>(blocks, RowPass<K>::of(arguments_));
+  }
+
+  /// What K left in dq_sum.
+  template <class K>
+  std::vector<float> sums() {
+    return device_.download(arguments_.dq_sum, static_cast<std::size_t>(K::sum_size(arguments_)));
   }
 
   Gradients gradients() {
@@ -160,6 +173,7 @@ struct BackwardOptions {
   std::optional<double> scale = std::nullopt;
   double softcap = 0;
   bool dlse = false;
+  bool deterministic = false;
 };
 
 template <class K, class Device>
@@ -175,7 +189,7 @@ void check_backward(Device& device, const Batch& batch, DType dtype, int blocks,
   const OutputGradients gradients = random_gradients(problem, dtype, seed, options.dlse);
   const reference::ForwardResult forward = reference::forward(problem);
   BackwardRun<Device, typename K::T> run(device, batch, problem, gradients, forward, blocks);
-  run.template by_keys<K>();
+  run.template by_keys<K>(options.deterministic);
   ConstLseView dlse;
   if (options.dlse) dlse = std::as_const(*gradients.dlse).lse_view();
   const auto want =

@@ -95,6 +95,34 @@ TEST(BackwardByKeysEmulated, WholeSequences) {
   check_turn<BackwardByKeys<M, kDim128>>(c, turn++, {}, 1);
 }
 
+/// Adds in turn: the same bits under every schedule and for any number of blocks.
+TEST(BackwardByKeysEmulated, Deterministic) {
+  using K = BackwardByKeys<M, kDim64, WindowMask>;
+  Case c = small_case({130, 300, 64}, {520, 400, 270});
+  c.window = {-1, 30};
+  const Batch batch = make_batch(c, 3);
+  Options options;
+  options.mask = batch.mask();
+  Problem problem;
+  ASSERT_TRUE(check_inputs(batch.inputs(), options, {}, problem).ok());
+  const OutputGradients into = random_gradients(problem, c.dtype, 3, false);
+  const reference::ForwardResult forward = reference::forward(problem);
+  const auto want = reference::backward(problem, into.dout.view(), nullptr);
+  std::optional<Gradients> first;
+  std::uint64_t turn = 0;
+  for (const emulator::Schedule schedule : emulator::kSchedules) {
+    EmulatedDevice device(schedule, ++turn);
+    BackwardRun<EmulatedDevice, bf16> run(device, batch, problem, into, forward,
+                                          static_cast<int>(2 + turn % 3));
+    run.by_keys<K>(true);
+    const Gradients got = run.gradients();
+    ASSERT_EQ(compare_gradients(got, want, false), "") << emulator::to_string(schedule);
+    if (!first) first = got;
+    ASSERT_TRUE(got.dq == first->dq && got.dk == first->dk && got.dv == first->dv)
+        << emulator::to_string(schedule);
+  }
+}
+
 TEST(BackwardByKeysEmulated, Masks) {
   const Window windows[] = {{-1, 0}, {10, 0}, {100, 20}, {0, 0}, {-1, 70}, {3, -1}, {200, 150}};
   std::uint64_t turn = 0;

@@ -97,6 +97,30 @@ TEST_F(BackwardOnGpu, ScalesSoftcapAndLseGradients) {
   check<BackwardByKeys<Hopper, kDim128, WindowMask, CappedScores>>(c, 10, {.softcap = 5});
 }
 
+/// Adds in turn: equal inputs give equal bits.
+TEST_F(BackwardOnGpu, Deterministic) {
+  using K = BackwardByKeys<Hopper, kDim128, WindowMask>;
+  Case c = grid_case(128, true);
+  c.q_lengths.push_back(1500);
+  c.kv_lengths.push_back(1700);
+  const Batch batch = make_batch(c, 11);
+  Options options;
+  options.mask = batch.mask();
+  Problem problem;
+  ASSERT_TRUE(check_inputs(batch.inputs(), options, {}, problem).ok());
+  const OutputGradients into = random_gradients(problem, c.dtype, 11, false);
+  const reference::ForwardResult forward = reference::forward(problem);
+  std::optional<Gradients> first;
+  for (const int blocks : {kBlocks, kBlocks, kBlocks}) {
+    CudaDevice device;
+    BackwardRun<CudaDevice, bf16> run(device, batch, problem, into, forward, blocks);
+    run.by_keys<K>(true);
+    const Gradients got = run.gradients();
+    if (!first) first = got;
+    ASSERT_TRUE(got.dq == first->dq && got.dk == first->dk && got.dv == first->dv) << blocks;
+  }
+}
+
 }  // namespace
 }  // namespace gpu
 }  // namespace jfa

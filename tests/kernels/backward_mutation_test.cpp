@@ -2,6 +2,7 @@
 // time, each is found by some schedule of the emulator, but for those justified by name.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -70,6 +71,31 @@ TEST(BackwardMutation, ByKeysBroadcast) {
       {"backward by keys, broadcast", [gradient](const emulator::RunOptions& options) {
          return run_by_keys<K>(*gradient, options);
        }});
+}
+
+/// Blocks that add in turn: the sums are compared bit by bit.
+template <class K>
+emulator::Outcome run_in_turn(const Gradient& of, const emulator::RunOptions& options) {
+  MutatedDevice<K> device(options);
+  BackwardRun<MutatedDevice<K>, bf16> run(device, of.batch, of.problem, of.into, of.forward, 3);
+  run.template by_keys<K>(true);
+  // Unused tiles stay NaN: bits, not values, are compared.
+  const std::vector<float> sums = run.template sums<K>();
+  static const std::vector<float> kFirst = sums;
+  std::string error = compare_gradients(run.gradients(), of.want, false);
+  if (std::memcmp(sums.data(), kFirst.data(), sums.size() * sizeof(float)) != 0) error = "sums";
+  return {device.result, error};
+}
+
+TEST(BackwardMutation, ByKeysInTurn) {
+  Case c;
+  c.q_lengths = {70, 1};
+  c.kv_lengths = {500, 200};
+  const auto gradient = std::make_shared<Gradient>(c);
+  using K = BackwardByKeys<EmulatedHopper, BackwardConfig{.head_dim = 64}>;
+  expect_all_needed({"backward by keys, in turn", [gradient](const emulator::RunOptions& options) {
+                       return run_in_turn<K>(*gradient, options);
+                     }});
 }
 
 }  // namespace

@@ -222,7 +222,6 @@ struct Bench {
   Buffer<int> ticket{1};
   double scale = 1 / std::sqrt(static_cast<double>(c.dim));
   int blocks = processors();
-  Buffer<float> dq_sum{c.broadcast ? 0 : size(c.q_rows, c.heads_q)};
 
   explicit Bench(const BenchCase& of) : c(of) {}
 
@@ -307,8 +306,9 @@ struct Bench {
             .batch = c.batch(),
             .ticket = ticket.get(),
             .statistics = statistics.get(),
-            .dq_sum = dq_sum.get(),
+            .dq_sum = nullptr,
             .dq_kept = nullptr,
+            .turns = nullptr,
             .blocks = blocks};
   }
 };
@@ -319,7 +319,9 @@ void bench(const BenchCase& c, Peers peers) {
   b.forward<F>();
   auto arguments = b.arguments();
   Buffer<float> kept(static_cast<std::size_t>(K::kept_size(arguments)));
+  Buffer<float> sum(static_cast<std::size_t>(K::sum_size(arguments)));
   arguments.dq_kept = kept.get();
+  arguments.dq_sum = sum.get();
   b.make_plan(K::item_shape(arguments));
   const auto rows = RowPass<K>::of(arguments);
   const auto params = K::make_params(arguments);

@@ -25,8 +25,8 @@
 //   load --tile full--> keys --tile empty--> load
 //   keys --ds full--> queries --ds empty--> keys
 //
-// SMEM at head_dim 128, 226 KiB: 2 blocks of K and V, 64 KiB each (dV and dK are staged in V);
-// 2 tiles of Q and of dO, 16 KiB each; dS 16 KiB; half a tile of dQ 16 KiB; statistics, work.
+// SMEM at head_dim 128, 218 KiB: 2 blocks of K and V, 64 KiB each (dV and dK are staged in V);
+// 2 tiles of Q and of dO, 16 KiB each; dS 16 KiB; half a tile of dQ 8 KiB; statistics, work.
 #pragma once
 
 #include "kernels/backward/arguments.hpp"
@@ -84,7 +84,7 @@ struct BackwardByKeys {
     int statistics;  // the sequence's first tile
     int out_begin;
     DqWay dq;
-    int kept;  // the first tile of dq_kept that is the work's
+    int kept;  // the first tile of dq_sum or dq_kept that is the work's
     int unused[3];
   };
 
@@ -92,16 +92,11 @@ struct BackwardByKeys {
   using KvTile = Tile<M, T, kKeys, C.head_dim>;
   using DsTile = Tile<M, T, kKeys, kQueries>;
   using DqPart = Tile<M, T, kQueries, 64>;
-  using SumTile = Tile<M, float, kQueries, 64>;
   using RowTile = Tile<M, float, 1, kQueries, Swizzle::None>;
   using OutView = TileView<M, T, kGroupKeys, C.head_dim, Swizzle::B128, kKeys>;
   struct Kv {
     KvTile k;
     KvTile v;
-  };
-  union DqTile {
-    DqPart whole;
-    SumTile part;
   };
 
   static constexpr int kKeyWarps = 4 * kGroups;
@@ -112,7 +107,7 @@ struct BackwardByKeys {
     QTile q[C.q_slots];
     QTile dout[C.q_slots];
     DsTile ds[C.ds_slots];
-    DqTile dq[C.dq_slots];
+    DqPart dq[C.dq_slots];
     RowTile lse[C.q_slots];
     RowTile delta[C.q_slots];
     Ring<M, "work", Work, 3, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
@@ -127,7 +122,7 @@ struct BackwardByKeys {
   using Ids = BarrierIds<"first half", "second half", "queries">;
 
   struct Params {
-    typename M::TensorMap q, dout, k, v, dq, dk, dv, dq_sum;
+    typename M::TensorMap q, dout, k, v, dq, dk, dv;
     const PlannedSequence* plan;
     int batch;
     int* ticket;
@@ -135,6 +130,9 @@ struct BackwardByKeys {
     int group;   // query heads that share a key/value head
     int shares;  // of a key/value head's items, with broadcast_q; else 0
     KeyShape shape;
+    SumTiles sum_tiles;
+    float* dq_sum;
+    int* turns;
     float* dq_kept;
     int kept_tiles;  // of a block, or with broadcast_q of a task
     const float* statistics;
@@ -165,8 +163,15 @@ struct BackwardByKeys {
     return owners * kept_tiles(a) * kQueries * C.head_dim;
   }
 
+  static SumTiles sum_tiles(const BackwardArguments<T>& a) {
+    return SumTiles::of(a.broadcast() ? 0 : a.q_rows.rows, a.kv_rows.rows, a.batch, kKeys + 1);
+  }
+  /// Elements of dq_sum.
+  static std::int64_t sum_size(const BackwardArguments<T>& a) {
+    return a.broadcast() ? 0 : sum_tiles(a).per_head * a.heads_q * kQueries * C.head_dim;
+  }
+
   static Params make_params(const BackwardArguments<T>& a) {
-    const std::int64_t head_dim = a.head_dim;
     const int group = a.heads_q / a.heads_kv;
     return {a.template map<M, typename QTile::View>(a.q, a.heads_q),
             a.template map<M, typename QTile::View>(a.dout, a.heads_q),
@@ -175,8 +180,6 @@ struct BackwardByKeys {
             a.template map<M, typename DqPart::View>(a.dq, a.heads_q),
             a.template map<M, OutView>(a.dk, a.heads_kv),
             a.template map<M, OutView>(a.dv, a.heads_kv),
-            M::make_tensor_map(ragged_map<typename SumTile::View>(a.dq_sum, head_dim, a.heads_q,
-                                                                  a.heads_q * head_dim, head_dim)),
             a.plan,
             a.batch,
             a.ticket,
@@ -184,6 +187,9 @@ struct BackwardByKeys {
             group,
             a.broadcast() ? a.shares() : 0,
             item_shape(a),
+            sum_tiles(a),
+            a.dq_sum,
+            a.turns,
             a.dq_kept,
             static_cast<int>(kept_tiles(a)),
             a.statistics,
@@ -203,7 +209,7 @@ struct BackwardByKeys {
   // ---- schedule
 
   static JFA_DEVICE Work describe(const Params& p, const PlannedSequence& s, int head, int block,
-                                  DqWay dq, int owner) {
+                                  DqWay dq, int kept) {
     const int first = block * kKeys;
     const int last = first + kKeys < s.kv_length ? first + kKeys : s.kv_length;
     const Range seen = tiles(p.mask, first, last, {s.q_length, s.kv_length});
@@ -219,7 +225,7 @@ struct BackwardByKeys {
             .statistics = static_cast<int>(first_statistics_tile(s.out_begin, s.index)),
             .out_begin = s.out_begin,
             .dq = dq,
-            .kept = owner * p.kept_tiles,
+            .kept = kept,
             .unused = {}};
   }
 
@@ -236,11 +242,12 @@ struct BackwardByKeys {
       const int head = in_sequence / s.items;
       if (p.shape.whole(s.q_length, s.kv_length)) {
         for (int block = 0; block * kKeys < s.kv_length; ++block) {
-          publish(describe(p, s, head, block, DqWay::Keep, M::block_index()));
+          publish(describe(p, s, head, block, DqWay::Keep, M::block_index() * p.kept_tiles));
         }
       } else {
         const DqWay way = p.shape.summed(s.q_length, s.kv_length) ? DqWay::Sum : DqWay::Write;
-        publish(describe(p, s, head, in_sequence % s.items, way, 0));
+        publish(describe(p, s, head, in_sequence % s.items, way,
+                         p.sum_tiles.first(s.q_begin, s.kv_begin, s.index)));
       }
       item = M::grid_size() + M::shuffle(ticket, 0);
     }
@@ -259,7 +266,8 @@ struct BackwardByKeys {
       for (int item = first; item < last; ++item) {
         at = find_item<M>(p.plan, p.batch, 1, at, item);
         const PlannedSequence s = M::load_global(&p.plan[at]);
-        publish(describe(p, s, task / p.shares, item - s.first_item, DqWay::Task, task));
+        publish(
+            describe(p, s, task / p.shares, item - s.first_item, DqWay::Task, task * p.kept_tiles));
       }
     }
   }

@@ -21,7 +21,9 @@ struct RowPass {
   int head_dim;
   float* statistics;
   std::int64_t head_tiles;
+  SumTiles sum_tiles;
   float* dq_sum;
+  int* turns;
   float* dq_kept;
   std::int64_t kept_size;  // elements
   int kept_tiles;          // of a task
@@ -47,7 +49,9 @@ struct RowPass {
             a.head_dim,
             a.statistics,
             a.head_tiles(),
+            K::sum_tiles(a),
             a.dq_sum,
+            a.turns,
             a.dq_kept,
             K::kept_size(a),
             static_cast<int>(K::kept_tiles(a)),
@@ -57,8 +61,14 @@ struct RowPass {
             K::Scores::Params::of(a.softmax_scale, a.softcap)};
   }
   JFA_DEVICE bool broadcast() const { return places.q.offsets.data == nullptr; }
-  JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
-    return dq_sum + (row * heads + head) * head_dim + column;
+  JFA_DEVICE bool summed(const typename RowPlaces<typename K::M>::Place& place) const {
+    return !broadcast() && place.kv_length >= 0 && shape.summed(place.q_length, place.kv_length);
+  }
+  /// The tile of dq_sum that a row's dQ lies in.
+  JFA_DEVICE std::int64_t sum_tile(const typename RowPlaces<typename K::M>::Place& place,
+                                   int head) const {
+    return head * sum_tiles.per_head + place.row / K::kQueries +
+           sum_tiles.first(place.q_begin, place.kv_begin, place.sequence);
   }
 };
 
@@ -92,15 +102,18 @@ struct PrepareBackward {
     return tile >= tiles.begin && tile < tiles.end;
   }
 
-  static JFA_DEVICE void clear(const Params& p, std::int64_t row, int head, int column,
-                               const Place& place) {
-    if (place.kv_length >= 0 && p.shape.summed(place.q_length, place.kv_length)) {
-      auto* to = reinterpret_cast<Pack<float, 4>*>(p.sum_at(row, head, column));
-      M::store_global(to, Pack<float, 4>{});
-      M::store_global(to + 1, Pack<float, 4>{});
-    } else if (place.kv_length < 0 || !written(p, place)) {
-      M::store_global(reinterpret_cast<Pack<T, 8>*>(p.dq.at(row, head) + column), Pack<T, 8>{});
+  /// Zeroes a row's share of its tile of dq_sum, which is as long as a row; a sequence's last row
+  /// also what is left.
+  static JFA_DEVICE void clear_sum(const Params& p, int head, int lane, const Place& place) {
+    const std::int64_t tile = p.sum_tile(place, head);
+    const int at = place.row % K::kQueries;
+    const int end = place.row == place.q_length - 1 ? K::kQueries : at + 1;
+    float* to = p.dq_sum + tile * (K::kQueries * K::C.head_dim) + 8 * lane;
+    for (int row = at; row < end; ++row) {
+      M::store_global(reinterpret_cast<Pack<float, 8>*>(to + row * K::C.head_dim),
+                      Pack<float, 8>{});
     }
+    if (p.turns != nullptr && at == 0 && lane == 0) M::store_global(p.turns + tile, 0);
   }
 
   /// The row's statistics; a sequence's last row also fills its tile up.
@@ -138,7 +151,11 @@ struct PrepareBackward {
     JFA_UNROLL
     for (int step = kLanes / 2; step > 0; step /= 2) delta += M::shuffle_xor(delta, step);
     if (there && place.kv_length >= 0) note(p, row, head, lane, delta, place);
-    if (inside && !p.broadcast()) clear(p, row, head, column, place);
+    if (there && p.summed(place)) {
+      clear_sum(p, head, lane, place);
+    } else if (inside && !p.broadcast() && (place.kv_length < 0 || !written(p, place))) {
+      M::store_global(reinterpret_cast<Pack<T, 8>*>(p.dq.at(row, head) + column), Pack<T, 8>{});
+    }
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
@@ -179,6 +196,18 @@ struct FinishBackward {
     M::store_global(reinterpret_cast<Pack<std::uint32_t, 4>*>(p.dq.at(row, head) + column), to);
   }
 
+  /// Adds 8 columns of a row of a kept tile.
+  static JFA_DEVICE void add_kept(float (&to)[8], const float* tile, int row, int column) {
+    const float* panel = tile + column / 64 * (64 * K::kQueries);
+    JFA_UNROLL
+    for (int k = 0; k < 8; k += 2) {
+      const auto pair = M::load_global(
+          reinterpret_cast<const Pack<float, 2>*>(panel + kept_place(row, column % 64 + k)));
+      to[k] += pair.values[0];
+      to[k + 1] += pair.values[1];
+    }
+  }
+
   /// With broadcast_q: dq is the sum over tasks, in their order.
   static JFA_DEVICE void add_up(const Params& p) {
     constexpr int kTile = K::kQueries * K::C.head_dim;
@@ -191,19 +220,11 @@ struct FinishBackward {
       const auto head = static_cast<int>(i / kLanes % p.heads);
       const auto row = static_cast<int>(i / kLanes / p.heads);
       if (column >= p.head_dim) continue;
-      const float* from = p.dq_kept + column / 64 * (64 * K::kQueries);
       float sum[8] = {};
       for (int share = 0; share < p.shares; ++share) {
         const std::int64_t task = head / group * p.shares + share;
         const std::int64_t tile = task * p.kept_tiles + head % group * tiles + row / K::kQueries;
-        JFA_UNROLL
-        for (int k = 0; k < 8; k += 2) {
-          const int place = kept_place(row % K::kQueries, column % 64 + k);
-          const auto pair =
-              M::load_global(reinterpret_cast<const Pack<float, 2>*>(from + tile * kTile + place));
-          sum[k] += pair.values[0];
-          sum[k + 1] += pair.values[1];
-        }
+        add_kept(sum, p.dq_kept + tile * kTile, row % K::kQueries, column);
       }
       write(p, row, head, column, sum);
     }
@@ -218,9 +239,11 @@ struct FinishBackward {
         smem, p.heads, [&](bool there, std::int64_t row, int head, int lane, const Place& place) {
           const int column = 8 * lane;
           if (!there || column >= p.head_dim) return;
-          if (place.kv_length < 0 || !p.shape.summed(place.q_length, place.kv_length)) return;
-          const auto* from = reinterpret_cast<const Pack<float, 8>*>(p.sum_at(row, head, column));
-          write(p, row, head, column, M::load_global(from).values);
+          if (!p.summed(place)) return;
+          const float* tile = p.dq_sum + p.sum_tile(place, head) * (K::kQueries * K::C.head_dim);
+          float x[8] = {};
+          add_kept(x, tile, place.row % K::kQueries, column);
+          write(p, row, head, column, x);
         });
   }
 };

@@ -9,7 +9,7 @@ inline namespace JFA_BACKEND {
 /// What becomes of a tile's dQ.
 enum class DqWay : int {
   Write,  // it is whole: written to dq
-  Sum,    // added to dq_sum, as other blocks do
+  Sum,    // added to dq_sum, as other blocks of the grid do
   Keep,   // kept in dq_kept until the sequence's last block of keys, then written
   Task,   // kept in dq_kept, for the sum over tasks
 };
@@ -21,7 +21,6 @@ struct QueryGroup {
   using Mask = typename K::Mask;
   using Smem = typename K::Smem;
   using Work = typename K::Work;
-  using DqTile = typename K::DqTile;
   static constexpr int kColumns = 64;  // at a time
 
   const typename K::Params& p;
@@ -59,7 +58,7 @@ struct QueryGroup {
 
   JFA_DEVICE void visit(const Work& work, int head, int tile) {
     const auto way = static_cast<DqWay>(M::uniform(static_cast<int>(M::load_shared(&work.dq))));
-    bool later = way == DqWay::Task;  // there is dQ of blocks before
+    bool later = way == DqWay::Sum || way == DqWay::Task;  // there is dQ of blocks before
     bool keep = later;
     if (way == DqWay::Keep) {
       const Range blocks = seen_blocks(work, tile);
@@ -70,7 +69,7 @@ struct QueryGroup {
     const bool load = later && !keep;
     for (int column = 0; column < K::C.head_dim; column += kColumns) {
       float* kept = nullptr;
-      if (later || keep) kept = kept_at(work, head, tile, column);
+      if (later || keep) kept = kept_at(work, way, head, tile, column);
       if (load) load_kept(dq, kept);
       if (column == 0) smem.ds_ring.wait(ds);
       M::wgmma_fence();  // dQ, read by threads, before it is written
@@ -78,15 +77,36 @@ struct QueryGroup {
             transposed(smem.kv[kv.slot].k.view().template cols<kColumns>(column)), load);
       M::wgmma_commit();
       wgmma_wait<0>(dq);
-      if (column + kColumns == K::C.head_dim) smem.ds_ring.release(ds);
+      const bool last = column + kColumns == K::C.head_dim;
+      if (last) smem.ds_ring.release(ds);
+      if (way == DqWay::Sum && p.turns != nullptr && column == 0) take_turn(work, head, tile);
       if (!keep) {
-        send(work, way, head, tile, column);
+        send(work, head, tile, column);
       } else if (later) {
         store_kept<true>(kept, dq);
       } else {
         store_kept<false>(kept, dq);
       }
+      if (way == DqWay::Sum && p.turns != nullptr && last) give_turn(work, head, tile);
     }
+  }
+
+  /// NOTE [turns]: with `turns`, the blocks of keys that visit a tile add to it one after another,
+  /// in their order. Each takes its items from a counter, earlier blocks of keys first: the one
+  /// whose turn it is has been taken by a running block, which waits for no later one.
+  JFA_DEVICE void take_turn(const Work& work, int head, int tile) {
+    const auto first = static_cast<int>(seen_blocks(work, tile).begin);
+    const int before = field(work, &Work::first_key) / K::kKeys - first;
+    if (lead) M::await(turn_at(work, head, tile), before);
+    meet();  // what the turn orders is ordered for all
+  }
+  JFA_DEVICE void give_turn(const Work& work, int head, int tile) {
+    meet();  // all have added
+    if (lead) M::reduce_add_release(turn_at(work, head, tile), 1);
+  }
+  JFA_DEVICE int* turn_at(const Work& work, int head, int tile) const {
+    return p.turns + (M::load_shared(&work.q_head) + head) * p.sum_tiles.per_head +
+           M::load_shared(&work.kept) + tile;
   }
 
   /// The blocks of keys that visit a tile.
@@ -100,34 +120,31 @@ struct QueryGroup {
     return {begin / K::kKeys, (keys.end + K::kKeys - 1) / K::kKeys};
   }
 
-  JFA_DEVICE float* kept_at(const Work& work, int head, int tile, int column) const {
+  JFA_DEVICE float* kept_at(const Work& work, DqWay way, int head, int tile, int column) const {
+    constexpr int kSize = K::kQueries * K::C.head_dim;
+    const int place = field(work, &Work::kept) + tile;
+    if (way == DqWay::Sum) {
+      const std::int64_t before = (field(work, &Work::q_head) + head) * p.sum_tiles.per_head;
+      return p.dq_sum + (before + place) * kSize + column * K::kQueries;
+    }
     const int tiles = (field(work, &Work::q_length) + K::kQueries - 1) / K::kQueries;
-    const std::int64_t at = field(work, &Work::kept) + head * tiles + tile;
-    return p.dq_kept + at * (K::kQueries * K::C.head_dim) + column * K::kQueries;
+    return p.dq_kept + std::int64_t{place + head * tiles} * kSize + column * K::kQueries;
   }
 
-  /// dQ to dq, or added to dq_sum.
-  JFA_DEVICE void send(const Work& work, DqWay way, int head, int tile, int column) {
+  /// dQ to dq.
+  JFA_DEVICE void send(const Work& work, int head, int tile, int column) {
     auto& to = smem.dq[slot];
     if (++slot == K::C.dq_slots) slot = 0;
     if (lead) wait_read<M, K::C.dq_slots - 1>();
     meet();  // the copy of the tile's use before has read it
-    if (way == DqWay::Sum) {
-      store_fragment(to.part.view(), dq);
-    } else {
-      store_fragment(to.whole.view(), dq);
-    }
+    store_fragment(to.view(), dq);
     M::template fence_proxy_async<Space::Shared>();  // dQ, written by threads, read by a copy
     meet();
     if (!lead) return;
     const RaggedRows rows{M::load_shared(&work.q_begin), M::load_shared(&work.q_length)};
     const int at[5] = {column, M::load_shared(&work.q_head) + head, rows.at(tile * K::kQueries),
                        rows.end(), kRaggedRows};
-    if (way == DqWay::Sum) {
-      tma_reduce_add(p.dq_sum, at, to.part);
-    } else {
-      tma_store(p.dq, at, to.whole);
-    }
+    tma_store(p.dq, at, to);
     M::bulk_commit();
   }
 

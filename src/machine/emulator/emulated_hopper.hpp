@@ -310,6 +310,9 @@ struct EmulatedMemory {
     emulator::acquire_global(pointer, sizeof(T), kGpu, call_site(site, "load_acquire"));
     return *pointer;
   }
+  static void await(const int* from, int value, Site site = Site::here()) {
+    while (load_acquire(from, site) < value) emulator::Engine::current().maybe_yield();
+  }
   template <class T>
   static void store_release(T* pointer, T value, Site site = Site::here()) {
     emulator::release_global(pointer, sizeof(T), kGpu, false, true,
