@@ -313,6 +313,34 @@ struct Bench {
   }
 };
 
+/// Milliseconds of all passes together, and the median of each.
+template <class K>
+struct Times {
+  std::vector<double> all;
+  double prepare, main, finish;
+
+  Times(Bench& b, const BackwardArguments<bf16>& arguments) {
+    const auto rows = RowPass<K>::of(arguments);
+    const auto params = K::make_params(arguments);
+    const int row_blocks =
+        std::clamp((std::max(b.c.out_rows, b.kv_rows) + 63) / 64, 1, 16 * b.blocks);
+    const auto before = [&] { launch<PrepareBackward<K>>(row_blocks, rows, nullptr); };
+    const auto between = [&] {
+      b.reset_ticket();
+      launch<K>(b.blocks, params, nullptr);
+    };
+    const auto after = [&] { launch<FinishBackward<K>>(row_blocks, rows, nullptr); };
+    all = time_calls(11, [&] {
+      before();
+      between();
+      after();
+    });
+    prepare = median(time_calls(3, before));
+    finish = median(time_calls(3, after));
+    main = median(all) - prepare - finish;
+  }
+};
+
 template <class F, class K>
 void bench(const BenchCase& c, Peers peers) {
   Bench b(c);
@@ -320,36 +348,25 @@ void bench(const BenchCase& c, Peers peers) {
   auto arguments = b.arguments();
   Buffer<float> kept(static_cast<std::size_t>(K::kept_size(arguments)));
   Buffer<float> sum(static_cast<std::size_t>(K::sum_size(arguments)));
+  Buffer<int> turns(static_cast<std::size_t>(K::sum_tiles(arguments).per_head * c.heads_q));
   arguments.dq_kept = kept.get();
   arguments.dq_sum = sum.get();
   b.make_plan(K::item_shape(arguments));
-  const auto rows = RowPass<K>::of(arguments);
-  const auto params = K::make_params(arguments);
-  const int row_blocks =
-      static_cast<int>(std::clamp((std::max(c.out_rows, b.kv_rows) + 63) / 64, 1, 16 * b.blocks));
-  const auto prepare = [&] { launch<PrepareBackward<K>>(row_blocks, rows, nullptr); };
-  const auto main = [&] {
-    b.reset_ticket();
-    launch<K>(b.blocks, params, nullptr);
-  };
-  const auto finish = [&] { launch<FinishBackward<K>>(row_blocks, rows, nullptr); };
-  const auto ms = time_calls(11, [&] {
-    prepare();
-    main();
-    finish();
-  });
+  arguments.turns = turns.get();
+  const Times<K> in_turn(b, arguments);
+  arguments.turns = nullptr;
+  const Times<K> times(b, arguments);
   const auto errors =
       errors_of(c, {b.q.get(), b.k.get(), b.v.get(), b.out.get(), b.dout.get(), b.dq.get(),
                     b.dk.get(), b.dv.get(), b.lse.get(), c.heads_q, c.heads_kv, c.dim,
                     static_cast<std::size_t>(c.out_rows), static_cast<float>(b.scale)});
-  const double typical = median(ms);
+  const double typical = median(times.all);
   std::printf(
       "%-22s %8.4f ms (min %.4f)  best %8.4f (%.2fx)  floor %8.4f (%3.0f%%)  prepare %.4f main "
-      "%.4f finish %.4f  error dq %.1e dk %.1e dv %.1e\n",
-      c.name.c_str(), typical, *std::min_element(ms.begin(), ms.end()), peers.best,
-      peers.best / typical, peers.floor, 100 * peers.floor / typical,
-      median(time_calls(3, prepare)), median(time_calls(3, main)), median(time_calls(3, finish)),
-      errors[0], errors[1], errors[2]);
+      "%.4f finish %.4f  in turn %.4f  error dq %.1e dk %.1e dv %.1e\n",
+      c.name.c_str(), typical, *std::min_element(times.all.begin(), times.all.end()), peers.best,
+      peers.best / typical, peers.floor, 100 * peers.floor / typical, times.prepare, times.main,
+      times.finish, median(in_turn.all), errors[0], errors[1], errors[2]);
   std::fflush(stdout);
 }
 
@@ -358,8 +375,7 @@ void bench(const BenchCase& c, Peers peers) {
   constexpr ForwardConfig f128 = {.head_dim = 128};
   constexpr BackwardConfig k64 = {.head_dim = 64};
   constexpr BackwardConfig k128 = {.head_dim = 128};
-  constexpr BackwardConfig m128 = {
-      .head_dim = 128, .kv_slots = 1, .q_slots = 2, .ds_slots = 3, .dq_slots = 3};
+  constexpr BackwardConfig m128 = {.head_dim = 128, .kv_slots = 1, .q_slots = 3, .ds_slots = 3};
   if (c.dim == 64) {
     bench<Forward<Hopper, f64>, BackwardByKeys<Hopper, k64>>(c, peers);
   } else if (c.masked()) {
