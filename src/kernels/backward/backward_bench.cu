@@ -7,7 +7,7 @@
 // rows of dq, dk and dv against plain fp32 loops.
 #include "kernels/backward/prepare.hpp"
 #include "kernels/bench_case.hpp"
-#include "kernels/forward/forward.hpp"
+#include "kernels/forward/configs.hpp"
 #include "plan/planner.hpp"
 
 namespace jfa {
@@ -274,6 +274,7 @@ struct Bench {
                               .heads_kv = c.heads_kv,
                               .head_dim = c.dim,
                               .window = c.window,
+                              .lists = {},
                               .softmax_scale = scale,
                               .softcap = 0,
                               .plan = plan.get(),
@@ -371,8 +372,8 @@ void bench(const BenchCase& c, Peers peers) {
 }
 
 void bench(const BenchCase& c, Peers peers) {
-  constexpr ForwardConfig f64 = {.head_dim = 64, .kv_slots = 4};
-  constexpr ForwardConfig f128 = {.head_dim = 128};
+  constexpr ForwardConfig f64 = forward_config(64, Tiles::Wide, false);
+  constexpr ForwardConfig f128 = forward_config(128, Tiles::Wide, false);
   constexpr BackwardConfig k64 = {.head_dim = 64};
   constexpr BackwardConfig k128 = {.head_dim = 128};
   constexpr BackwardConfig m128 = {.head_dim = 128, .kv_slots = 1, .q_slots = 3, .ds_slots = 3};
