@@ -47,11 +47,11 @@ struct ItemShape {
 /// How a kernel cuts a sequence's keys into blocks that visit tiles of queries. An item is one
 /// block, or all blocks of a short sequence.
 struct KeyShape {
-  int block_keys;   ///< keys a block
-  int tile_rows;    ///< queries a tile
-  int group;        ///< heads whose tiles one block of keys visits
-  int kept_tiles;   ///< that a whole sequence may have at most, over the group
-  int whole_steps;  ///< visits of tiles that it may have at most
+  int block_keys;    ///< keys a block
+  int tile_rows;     ///< queries a tile
+  int group;         ///< heads whose tiles one block of keys visits
+  int kept_tiles;    ///< that a whole sequence may have at most, over the group
+  int whole_blocks;  ///< and blocks
 
   constexpr int blocks(int kv_length) const noexcept {
     return kv_length / block_keys + (kv_length % block_keys != 0 ? 1 : 0);
@@ -62,7 +62,7 @@ struct KeyShape {
   /// Whether an item is a sequence of several blocks.
   constexpr bool whole(int q_length, int kv_length) const noexcept {
     return kv_length > block_keys && tiles(q_length) <= kept_tiles &&
-           tiles(q_length) * blocks(kv_length) <= whole_steps;
+           blocks(kv_length) <= whole_blocks;
   }
   /// Whether several items add to the same queries.
   constexpr bool summed(int q_length, int kv_length) const noexcept {

@@ -82,7 +82,7 @@ class BackwardRun {
         .ticket = device.template zeroed<int>(1),
         .statistics = device.template scratch<float>(
             static_cast<std::size_t>(heads_q * tiles * 2 * kStatisticsRows)),
-        .dq_sum = nullptr,
+        .dq_sum = device.template scratch<float>(count(problem.q.rows, heads_q)),
         .dq_kept = nullptr,
         .turns = nullptr,
         .blocks = blocks};
@@ -91,10 +91,8 @@ class BackwardRun {
   template <class K>
   void by_keys(bool deterministic = false) {
     const int blocks = arguments_.blocks;
-    arguments_.dq_sum =
-        device_.template scratch<float>(static_cast<std::size_t>(K::sum_size(arguments_)));
     if (deterministic) {
-      const auto tiles = K::sum_tiles(arguments_).per_head * arguments_.heads_q;
+      const auto tiles = arguments_.head_tiles() * arguments_.heads_q;
       arguments_.turns = device_.template scratch<int>(static_cast<std::size_t>(tiles));
     }
     arguments_.dq_kept =
@@ -113,10 +111,11 @@ class BackwardRun {
     device_.template launch<FinishBackward<K>>(blocks, RowPass<K>::of(arguments_));
   }
 
-  /// What K left in dq_sum.
-  template <class K>
+  /// What is left in dq_sum.
   std::vector<float> sums() {
-    return device_.download(arguments_.dq_sum, static_cast<std::size_t>(K::sum_size(arguments_)));
+    return device_.download(arguments_.dq_sum,
+                            static_cast<std::size_t>(arguments_.q_rows.rows * arguments_.heads_q *
+                                                     arguments_.head_dim));
   }
 
   Gradients gradients() {

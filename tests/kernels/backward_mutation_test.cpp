@@ -80,7 +80,7 @@ emulator::Outcome run_in_turn(const Gradient& of, const emulator::RunOptions& op
   BackwardRun<MutatedDevice<K>, bf16> run(device, of.batch, of.problem, of.into, of.forward, 3);
   run.template by_keys<K>(true);
   // Unused tiles stay NaN: bits, not values, are compared.
-  const std::vector<float> sums = run.template sums<K>();
+  const std::vector<float> sums = run.sums();
   static const std::vector<float> kFirst = sums;
   std::string error = compare_gradients(run.gradients(), of.want, false);
   if (std::memcmp(sums.data(), kFirst.data(), sums.size() * sizeof(float)) != 0) error = "sums";

@@ -28,24 +28,6 @@ struct RowVectors {
   std::int64_t head_stride;
 };
 
-/// Where dq_sum holds the tiles of 64 queries of sequences whose dQ several items add to:
-/// [heads_q][per_head][64 x head_dim of the kernel], kept as fragments. Such a sequence has at
-/// least `keys` keys, so that q_begin / 64 + kv_begin / keys leaves room for its tiles; its place
-/// in the batch serves as well and may be the smaller number.
-struct SumTiles {
-  bool by_place;
-  int keys;
-  std::int64_t per_head;
-
-  static SumTiles of(std::int64_t q_rows, std::int64_t kv_rows, std::int64_t batch, int keys) {
-    const bool by_place = batch <= kv_rows / keys;
-    return {by_place, keys, q_rows / 64 + (by_place ? batch : kv_rows / keys) + 1};
-  }
-  JFA_DEVICE int first(int q_begin, int kv_begin, int place) const {
-    return q_begin / 64 + (by_place ? place : kv_begin / keys);
-  }
-};
-
 template <class T>
 struct BackwardArguments {
   Matrix<T> q, k, v, out, dout;
@@ -64,9 +46,9 @@ struct BackwardArguments {
   int batch;
   int* ticket;        // holds 0
   float* statistics;  // [heads_q, statistics_tiles(rows of out, batch), 2, kStatisticsRows]
-  float* dq_sum;      // as many elements as the kernel's sum_size says
-  float* dq_kept;     // ... kept_size
-  int* turns;         // [heads_q, per_head of the sum tiles]; null: adds to dq_sum in any order
+  float* dq_sum;      // [rows of q, heads_q, head_dim]; not used with broadcast_q
+  float* dq_kept;     // as many elements as the kernel's kept_size says
+  int* turns;         // [heads_q, tiles of statistics]; null: adds to dq_sum in any order
   int blocks;         // that the kernel is launched with
 
   bool broadcast() const { return q_rows.offsets.data == nullptr; }

@@ -84,7 +84,7 @@ struct BackwardByKeys {
     int statistics;  // the sequence's first tile
     int out_begin;
     DqWay dq;
-    int kept;  // the first tile of dq_sum or dq_kept that is the work's
+    int kept;  // the first tile of dq_kept that is the work's
     int unused[3];
   };
 
@@ -127,10 +127,11 @@ struct BackwardByKeys {
     int batch;
     int* ticket;
     int heads_kv;
+    int heads_q;
+    int head_dim;
     int group;   // query heads that share a key/value head
     int shares;  // of a key/value head's items, with broadcast_q; else 0
     KeyShape shape;
-    SumTiles sum_tiles;
     float* dq_sum;
     int* turns;
     float* dq_kept;
@@ -141,15 +142,16 @@ struct BackwardByKeys {
     typename Scores::Params scores;
   };
 
-  /// Sequences of at most kWholeSteps visits become one item a head where there are enough of them
-  /// to keep all blocks busy. Their dQ is kept in tiles of the block's own, few enough for L2.
+  /// Sequences of at most kWholeBlocks blocks of keys become one item a head where there are enough
+  /// of them to keep all blocks busy. Their dQ is kept in tiles of the block's own, few enough for
+  /// L2.
   static constexpr int kKeptTiles = 8;
-  static constexpr int kWholeSteps = 128;
+  static constexpr int kWholeBlocks = 2;
 
   /// How the plan must cut sequences.
   static KeyShape item_shape(const BackwardArguments<T>& a) {
     const bool whole = !a.broadcast() && std::int64_t{a.batch} * a.heads_kv >= 4 * a.blocks;
-    return {kKeys, kQueries, a.heads_q / a.heads_kv, kKeptTiles, whole ? kWholeSteps : 0};
+    return {kKeys, kQueries, a.heads_q / a.heads_kv, kKeptTiles, whole ? kWholeBlocks : 1};
   }
 
   /// Tiles of dq_kept that a block, or with broadcast_q a task, has.
@@ -161,14 +163,6 @@ struct BackwardByKeys {
   static std::int64_t kept_size(const BackwardArguments<T>& a) {
     const std::int64_t owners = a.broadcast() ? std::int64_t{a.shares()} * a.heads_kv : a.blocks;
     return owners * kept_tiles(a) * kQueries * C.head_dim;
-  }
-
-  static SumTiles sum_tiles(const BackwardArguments<T>& a) {
-    return SumTiles::of(a.broadcast() ? 0 : a.q_rows.rows, a.kv_rows.rows, a.batch, kKeys + 1);
-  }
-  /// Elements of dq_sum.
-  static std::int64_t sum_size(const BackwardArguments<T>& a) {
-    return a.broadcast() ? 0 : sum_tiles(a).per_head * a.heads_q * kQueries * C.head_dim;
   }
 
   static Params make_params(const BackwardArguments<T>& a) {
@@ -184,10 +178,11 @@ struct BackwardByKeys {
             a.batch,
             a.ticket,
             a.heads_kv,
+            a.heads_q,
+            a.head_dim,
             group,
             a.broadcast() ? a.shares() : 0,
             item_shape(a),
-            sum_tiles(a),
             a.dq_sum,
             a.turns,
             a.dq_kept,
@@ -229,13 +224,15 @@ struct BackwardByKeys {
             .unused = {}};
   }
 
-  /// Any block takes any item, the most expensive first.
+  /// The most expensive first, by whichever block is free; where blocks add in turn, dealt out
+  /// evenly, since an item in the queue of a busy block would hold up the others.
   template <class Publish>
   static JFA_DEVICE void take_items(const Params& p, Publish publish) {
     const int items = M::load_global(&p.plan[p.batch].first_item) * p.heads_kv;
+    const bool in_turn = p.turns != nullptr;
     int at = 0;
     for (int item = M::block_index(); item < items;) {
-      const int ticket = M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
+      const int ticket = !in_turn && M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
       at = find_item<M>(p.plan, p.batch, p.heads_kv, at, item);
       const PlannedSequence s = M::load_global(&p.plan[at]);
       const int in_sequence = item - s.first_item * p.heads_kv;
@@ -246,10 +243,9 @@ struct BackwardByKeys {
         }
       } else {
         const DqWay way = p.shape.summed(s.q_length, s.kv_length) ? DqWay::Sum : DqWay::Write;
-        publish(describe(p, s, head, in_sequence % s.items, way,
-                         p.sum_tiles.first(s.q_begin, s.kv_begin, s.index)));
+        publish(describe(p, s, head, in_sequence % s.items, way, 0));
       }
-      item = M::grid_size() + M::shuffle(ticket, 0);
+      item = in_turn ? item + M::grid_size() : M::grid_size() + M::shuffle(ticket, 0);
     }
   }
 

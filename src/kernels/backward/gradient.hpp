@@ -78,15 +78,15 @@ JFA_DEVICE void differentiate(Fragment<M, N>& dp, const Operand<M, T, N>& p, con
 template <bool Add, class M, int N>
 JFA_DEVICE void store_kept(float* to, Fragment<M, N>& from, Site site = Site::here()) {
   from.state.reading(site);
-  auto* packs = reinterpret_cast<Pack<float, 4>*>(to) + M::thread_index() % 128;
+  auto* pairs = reinterpret_cast<Pack<float, 2>*>(to) + M::thread_index() % 128 * 2;
   JFA_UNROLL
-  for (int i = 0; i < N / 2; i += 4) {
-    const float(&v)[N / 2] = from.values;
-    const Pack<float, 4> pack{{v[i], v[i + 1], v[i + 2], v[i + 3]}};
+  for (int i = 0; i < N / 2; i += 2) {
+    const Pack<float, 2> pair{{from.values[i], from.values[i + 1]}};
+    auto* at = pairs + i / 4 * 256 + i / 2 % 2;
     if constexpr (Add) {
-      M::reduce_add(packs + 32 * i, pack, site);
+      M::reduce_add(at, pair, site);
     } else {
-      M::store_global(packs + 32 * i, pack, site);
+      M::store_global(at, pair, site);
     }
   }
 }

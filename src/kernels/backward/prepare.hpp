@@ -21,7 +21,6 @@ struct RowPass {
   int head_dim;
   float* statistics;
   std::int64_t head_tiles;
-  SumTiles sum_tiles;
   float* dq_sum;
   int* turns;
   float* dq_kept;
@@ -49,7 +48,6 @@ struct RowPass {
             a.head_dim,
             a.statistics,
             a.head_tiles(),
-            K::sum_tiles(a),
             a.dq_sum,
             a.turns,
             a.dq_kept,
@@ -64,11 +62,8 @@ struct RowPass {
   JFA_DEVICE bool summed(const typename RowPlaces<typename K::M>::Place& place) const {
     return !broadcast() && place.kv_length >= 0 && shape.summed(place.q_length, place.kv_length);
   }
-  /// The tile of dq_sum that a row's dQ lies in.
-  JFA_DEVICE std::int64_t sum_tile(const typename RowPlaces<typename K::M>::Place& place,
-                                   int head) const {
-    return head * sum_tiles.per_head + place.row / K::kQueries +
-           sum_tiles.first(place.q_begin, place.kv_begin, place.sequence);
+  JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
+    return dq_sum + (row * heads + head) * head_dim + column;
   }
 };
 
@@ -102,20 +97,6 @@ struct PrepareBackward {
     return tile >= tiles.begin && tile < tiles.end;
   }
 
-  /// Zeroes a row's share of its tile of dq_sum, which is as long as a row; a sequence's last row
-  /// also what is left.
-  static JFA_DEVICE void clear_sum(const Params& p, int head, int lane, const Place& place) {
-    const std::int64_t tile = p.sum_tile(place, head);
-    const int at = place.row % K::kQueries;
-    const int end = place.row == place.q_length - 1 ? K::kQueries : at + 1;
-    float* to = p.dq_sum + tile * (K::kQueries * K::C.head_dim) + 8 * lane;
-    for (int row = at; row < end; ++row) {
-      M::store_global(reinterpret_cast<Pack<float, 8>*>(to + row * K::C.head_dim),
-                      Pack<float, 8>{});
-    }
-    if (p.turns != nullptr && at == 0 && lane == 0) M::store_global(p.turns + tile, 0);
-  }
-
   /// The row's statistics; a sequence's last row also fills its tile up.
   static JFA_DEVICE void note(const Params& p, std::int64_t row, int head, int lane, float delta,
                               const Place& place) {
@@ -123,6 +104,10 @@ struct PrepareBackward {
         p.statistics + ((head * p.head_tiles + place.statistics + place.row / kStatisticsRows) * 2 *
                         kStatisticsRows);
     const int at = place.row % kStatisticsRows;
+    if (p.turns != nullptr && at == 0 && lane == 0) {
+      M::store_global(
+          p.turns + head * p.head_tiles + place.statistics + place.row / kStatisticsRows, 0);
+    }
     if (lane == 0) {
       const float lse = M::load_global(p.lse.data + head * p.lse.head_stride + row);
       if (p.dlse.data != nullptr) {
@@ -151,8 +136,9 @@ struct PrepareBackward {
     JFA_UNROLL
     for (int step = kLanes / 2; step > 0; step /= 2) delta += M::shuffle_xor(delta, step);
     if (there && place.kv_length >= 0) note(p, row, head, lane, delta, place);
-    if (there && p.summed(place)) {
-      clear_sum(p, head, lane, place);
+    if (inside && p.summed(place)) {
+      M::store_global(reinterpret_cast<Pack<float, 8>*>(p.sum_at(row, head, column)),
+                      Pack<float, 8>{});
     } else if (inside && !p.broadcast() && (place.kv_length < 0 || !written(p, place))) {
       M::store_global(reinterpret_cast<Pack<T, 8>*>(p.dq.at(row, head) + column), Pack<T, 8>{});
     }
@@ -240,10 +226,8 @@ struct FinishBackward {
           const int column = 8 * lane;
           if (!there || column >= p.head_dim) return;
           if (!p.summed(place)) return;
-          const float* tile = p.dq_sum + p.sum_tile(place, head) * (K::kQueries * K::C.head_dim);
-          float x[8] = {};
-          add_kept(x, tile, place.row % K::kQueries, column);
-          write(p, row, head, column, x);
+          const auto* from = reinterpret_cast<const Pack<float, 8>*>(p.sum_at(row, head, column));
+          write(p, row, head, column, M::load_global(from).values);
         });
   }
 };

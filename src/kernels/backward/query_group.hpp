@@ -67,9 +67,10 @@ struct QueryGroup {
       keep = block + 1 < blocks.end;
     }
     const bool load = later && !keep;
+    const bool in_turn = way == DqWay::Sum && p.turns != nullptr;
     for (int column = 0; column < K::C.head_dim; column += kColumns) {
       float* kept = nullptr;
-      if (later || keep) kept = kept_at(work, way, head, tile, column);
+      if (way != DqWay::Sum && (later || keep)) kept = kept_at(work, head, tile, column);
       if (load) load_kept(dq, kept);
       if (column == 0) smem.ds_ring.wait(ds);
       M::wgmma_fence();  // dQ, read by threads, before it is written
@@ -79,16 +80,39 @@ struct QueryGroup {
       wgmma_wait<0>(dq);
       const bool last = column + kColumns == K::C.head_dim;
       if (last) smem.ds_ring.release(ds);
-      if (way == DqWay::Sum && p.turns != nullptr && column == 0) take_turn(work, head, tile);
-      if (!keep) {
+      if (in_turn && column == 0) take_turn(work, head, tile);
+      if (way == DqWay::Sum) {
+        add_rows(work, head, tile, column);
+      } else if (!keep) {
         send(work, head, tile, column);
       } else if (later) {
         store_kept<true>(kept, dq);
       } else {
         store_kept<false>(kept, dq);
       }
-      if (way == DqWay::Sum && p.turns != nullptr && last) give_turn(work, head, tile);
+      if (in_turn && last) give_turn(work, head, tile);
     }
+  }
+
+  /// dQ added to dq_sum.
+  JFA_DEVICE void add_rows(const Work& work, int head, int tile, int column) {
+    const int first = column + dq.first_col();
+    const int row = tile * K::kQueries + dq.first_row();
+    const int left = M::load_shared(&work.q_length) - row;
+    const std::int64_t stride = std::int64_t{p.heads_q} * p.head_dim;
+    float* to = p.dq_sum + (M::load_shared(&work.q_begin) + row) * stride +
+                (M::load_shared(&work.q_head) + head) * p.head_dim + first;
+    JFA_UNROLL
+    for (int i = 0; i < kColumns / 2; i += 4) {
+      if (first + 2 * i >= p.head_dim) break;
+      if (left > 0) M::reduce_add(pair_at(to + 2 * i), {{dq.values[i], dq.values[i + 1]}});
+      if (left > 8) {
+        M::reduce_add(pair_at(to + 8 * stride + 2 * i), {{dq.values[i + 2], dq.values[i + 3]}});
+      }
+    }
+  }
+  static JFA_DEVICE Pack<float, 2>* pair_at(float* x) {
+    return reinterpret_cast<Pack<float, 2>*>(x);
   }
 
   /// NOTE [turns]: with `turns`, the blocks of keys that visit a tile add to it one after another,
@@ -105,8 +129,8 @@ struct QueryGroup {
     if (lead) M::reduce_add_release(turn_at(work, head, tile), 1);
   }
   JFA_DEVICE int* turn_at(const Work& work, int head, int tile) const {
-    return p.turns + (M::load_shared(&work.q_head) + head) * p.sum_tiles.per_head +
-           M::load_shared(&work.kept) + tile;
+    return p.turns + (M::load_shared(&work.q_head) + head) * p.head_tiles +
+           M::load_shared(&work.statistics) + tile;
   }
 
   /// The blocks of keys that visit a tile.
@@ -120,15 +144,10 @@ struct QueryGroup {
     return {begin / K::kKeys, (keys.end + K::kKeys - 1) / K::kKeys};
   }
 
-  JFA_DEVICE float* kept_at(const Work& work, DqWay way, int head, int tile, int column) const {
-    constexpr int kSize = K::kQueries * K::C.head_dim;
-    const int place = field(work, &Work::kept) + tile;
-    if (way == DqWay::Sum) {
-      const std::int64_t before = (field(work, &Work::q_head) + head) * p.sum_tiles.per_head;
-      return p.dq_sum + (before + place) * kSize + column * K::kQueries;
-    }
+  JFA_DEVICE float* kept_at(const Work& work, int head, int tile, int column) const {
     const int tiles = (field(work, &Work::q_length) + K::kQueries - 1) / K::kQueries;
-    return p.dq_kept + std::int64_t{place + head * tiles} * kSize + column * K::kQueries;
+    const std::int64_t at = field(work, &Work::kept) + head * tiles + tile;
+    return p.dq_kept + at * (K::kQueries * K::C.head_dim) + column * K::kQueries;
   }
 
   /// dQ to dq.

@@ -18,10 +18,8 @@ struct RowPlaces {
     int q_begin;
     int q_length;
     int kv_length;
-    int kv_begin;
-    int sequence;
     int statistics;  // first tile of the sequence
-    int unused;
+    int unused[3];
   };
 
   struct Smem {
@@ -57,14 +55,11 @@ struct RowPlaces {
     const DeviceRows::Place at =
         broadcast ? DeviceRows::Place{b * q.rows, q.rows, (b + 1) * q.rows} : q.of<M>(b);
     const auto in_sequence = static_cast<int>(row - at.begin);
-    const DeviceRows::Place keys = kv.of<M>(b);
     const bool used = in_sequence >= 0 && in_sequence < at.length;
     return {.row = in_sequence,
             .q_begin = at.begin,
             .q_length = at.length,
-            .kv_length = used ? keys.length : -1,
-            .kv_begin = keys.begin,
-            .sequence = b,
+            .kv_length = used ? kv.of<M>(b).length : -1,
             .statistics = static_cast<int>(first_statistics_tile(at.begin, b)),
             .unused = {}};
   }
