@@ -82,7 +82,8 @@ class BackwardRun {
         .ticket = device.template zeroed<int>(1),
         .statistics = device.template scratch<float>(
             static_cast<std::size_t>(heads_q * tiles * 2 * kStatisticsRows)),
-        .dq_sum = device.template scratch<float>(count(problem.q.rows, heads_q)),
+        .dq_sum = device.template scratch<float>(
+            static_cast<std::size_t>(problem.q.rows * heads_q * summed_dim(static_cast<int>(dim)))),
         .dq_kept = nullptr,
         .turns = nullptr,
         .blocks = blocks};
@@ -115,7 +116,7 @@ class BackwardRun {
   std::vector<float> sums() {
     return device_.download(arguments_.dq_sum,
                             static_cast<std::size_t>(arguments_.q_rows.rows * arguments_.heads_q *
-                                                     arguments_.head_dim));
+                                                     summed_dim(arguments_.head_dim)));
   }
 
   Gradients gradients() {

@@ -72,6 +72,19 @@ TEST(BackwardByKeysEmulated, HalfPrecision) {
   }
 }
 
+TEST(BackwardByKeysEmulated, OtherHeadDims) {
+  std::uint64_t turn = 0;
+  for (const std::int64_t dim : {8, 40, 56}) {
+    Case c = small_case({130, 20, 70}, {260, 100, 140});
+    c.head_dim = dim;
+    check_turn<BackwardByKeys<M, kDim64>>(c, turn++);
+    if (HasFatalFailure()) return;
+  }
+  Case c = small_case({70}, {260});
+  c.head_dim = 72;
+  check_turn<BackwardByKeys<M, kDim128>>(c, turn++);
+}
+
 TEST(BackwardByKeysEmulated, AllSequencesEmpty) {
   check_turn<BackwardByKeys<M, kDim64>>(small_case({0, 0, 0}, {0, 0, 0}), 1);
   check_turn<BackwardByKeys<M, kDim64>>(small_case({0, 70, 0}, {0, 0, 3}), 2);

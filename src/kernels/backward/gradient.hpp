@@ -73,20 +73,25 @@ JFA_DEVICE void differentiate(Fragment<M, N>& dp, const Operand<M, T, N>& p, con
   }
 }
 
+/// NOTE [summed rows]: rows of dq_sum hold their columns 16 at a time in the order
+///   0 1 8 9  2 3 10 11  4 5 12 13  6 7 14 15
+/// so that a thread adds four values of a fragment's row at once; rows are as long as summed_dim.
+JFA_HOST_DEVICE int summed_dim(int head_dim) { return (head_dim + 15) / 16 * 16; }
+
 /// NOTE [kept tiles]: a fragment is kept in global memory as its threads hold it, four values a
 /// step of 128 threads; only the thread that wrote a value reads it.
 template <bool Add, class M, int N>
 JFA_DEVICE void store_kept(float* to, Fragment<M, N>& from, Site site = Site::here()) {
   from.state.reading(site);
-  auto* pairs = reinterpret_cast<Pack<float, 2>*>(to) + M::thread_index() % 128 * 2;
+  auto* packs = reinterpret_cast<Pack<float, 4>*>(to) + M::thread_index() % 128;
   JFA_UNROLL
-  for (int i = 0; i < N / 2; i += 2) {
-    const Pack<float, 2> pair{{from.values[i], from.values[i + 1]}};
-    auto* at = pairs + i / 4 * 256 + i / 2 % 2;
+  for (int i = 0; i < N / 2; i += 4) {
+    const float(&v)[N / 2] = from.values;
+    const Pack<float, 4> pack{{v[i], v[i + 1], v[i + 2], v[i + 3]}};
     if constexpr (Add) {
-      M::reduce_add(at, pair, site);
+      M::reduce_add(packs + 32 * i, pack, site);
     } else {
-      M::store_global(at, pair, site);
+      M::store_global(packs + 32 * i, pack, site);
     }
   }
 }

@@ -63,7 +63,7 @@ struct RowPass {
     return !broadcast() && place.kv_length >= 0 && shape.summed(place.q_length, place.kv_length);
   }
   JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
-    return dq_sum + (row * heads + head) * head_dim + column;
+    return dq_sum + (row * heads + head) * summed_dim(head_dim) + column;
   }
 };
 
@@ -136,7 +136,7 @@ struct PrepareBackward {
     JFA_UNROLL
     for (int step = kLanes / 2; step > 0; step /= 2) delta += M::shuffle_xor(delta, step);
     if (there && place.kv_length >= 0) note(p, row, head, lane, delta, place);
-    if (inside && p.summed(place)) {
+    if (there && column < summed_dim(p.head_dim) && p.summed(place)) {
       M::store_global(reinterpret_cast<Pack<float, 8>*>(p.sum_at(row, head, column)),
                       Pack<float, 8>{});
     } else if (inside && !p.broadcast() && (place.kv_length < 0 || !written(p, place))) {
@@ -182,6 +182,13 @@ struct FinishBackward {
     M::store_global(reinterpret_cast<Pack<std::uint32_t, 4>*>(p.dq.at(row, head) + column), to);
   }
 
+  static JFA_DEVICE void write_four(const Params& p, std::int64_t row, int head, int column,
+                                    const float (&x)[4]) {
+    M::store_global(
+        reinterpret_cast<Pack<std::uint32_t, 2>*>(p.dq.at(row, head) + column),
+        Pack<std::uint32_t, 2>{{M::template pack<T>(x[0], x[1]), M::template pack<T>(x[2], x[3])}});
+  }
+
   /// Adds 8 columns of a row of a kept tile.
   static JFA_DEVICE void add_kept(float (&to)[8], const float* tile, int row, int column) {
     const float* panel = tile + column / 64 * (64 * K::kQueries);
@@ -224,10 +231,14 @@ struct FinishBackward {
     p.places.template for_each<kThreads, kLanes>(
         smem, p.heads, [&](bool there, std::int64_t row, int head, int lane, const Place& place) {
           const int column = 8 * lane;
-          if (!there || column >= p.head_dim) return;
-          if (!p.summed(place)) return;
+          if (!there || column >= summed_dim(p.head_dim) || !p.summed(place)) return;
+          // Columns first, first + 1, first + 8, first + 9 and the four two columns on.
           const auto* from = reinterpret_cast<const Pack<float, 8>*>(p.sum_at(row, head, column));
-          write(p, row, head, column, M::load_global(from).values);
+          const Pack<float, 8> pack = M::load_global(from);
+          const auto& x = pack.values;
+          const int first = column / 16 * 16 + column % 16 / 2;
+          write_four(p, row, head, first, {x[0], x[1], x[4], x[5]});
+          if (first + 8 < p.head_dim) write_four(p, row, head, first + 8, {x[2], x[3], x[6], x[7]});
         });
   }
 };

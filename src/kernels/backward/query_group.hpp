@@ -94,25 +94,23 @@ struct QueryGroup {
     }
   }
 
-  /// dQ added to dq_sum.
+  /// dQ added to dq_sum. NOTE [summed rows] says where a thread's values lie.
   JFA_DEVICE void add_rows(const Work& work, int head, int tile, int column) {
-    const int first = column + dq.first_col();
     const int row = tile * K::kQueries + dq.first_row();
     const int left = M::load_shared(&work.q_length) - row;
-    const std::int64_t stride = std::int64_t{p.heads_q} * p.head_dim;
+    const int dim = summed_dim(p.head_dim);
+    const std::int64_t stride = std::int64_t{p.heads_q} * dim;
     float* to = p.dq_sum + (M::load_shared(&work.q_begin) + row) * stride +
-                (M::load_shared(&work.q_head) + head) * p.head_dim + first;
+                (M::load_shared(&work.q_head) + head) * dim + column + 2 * dq.first_col();
     JFA_UNROLL
-    for (int i = 0; i < kColumns / 2; i += 4) {
-      if (first + 2 * i >= p.head_dim) break;
-      if (left > 0) M::reduce_add(pair_at(to + 2 * i), {{dq.values[i], dq.values[i + 1]}});
-      if (left > 8) {
-        M::reduce_add(pair_at(to + 8 * stride + 2 * i), {{dq.values[i + 2], dq.values[i + 3]}});
-      }
+    for (int i = 0; i < kColumns / 2; i += 8) {
+      if (column + 2 * i >= dim) break;
+      const float(&v)[kColumns / 2] = dq.values;
+      auto* upper = reinterpret_cast<Pack<float, 4>*>(to + 2 * i);
+      auto* lower = reinterpret_cast<Pack<float, 4>*>(to + 2 * i + 8 * stride);
+      if (left > 0) M::reduce_add(upper, {{v[i], v[i + 1], v[i + 4], v[i + 5]}});
+      if (left > 8) M::reduce_add(lower, {{v[i + 2], v[i + 3], v[i + 6], v[i + 7]}});
     }
-  }
-  static JFA_DEVICE Pack<float, 2>* pair_at(float* x) {
-    return reinterpret_cast<Pack<float, 2>*>(x);
   }
 
   /// NOTE [turns]: with `turns`, the blocks of keys that visit a tile add to it one after another,

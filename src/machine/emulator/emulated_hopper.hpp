@@ -330,11 +330,11 @@ struct EmulatedMemory {
     emulator::release_global(pointer, sizeof(T), kGpu, true, false, call_site(site, "atomic_add"));
     return std::exchange(*pointer, *pointer + value);
   }
-  static void reduce_add(Pack<float, 2>* pointer, const Pack<float, 2>& values,
+  static void reduce_add(Pack<float, 4>* pointer, const Pack<float, 4>& values,
                          Site site = Site::here()) {
     emulator::release_global(pointer, sizeof(*pointer), kGpu, true, false,
                              call_site(site, "reduce_add"));
-    for (int i = 0; i < 2; ++i) pointer->values[i] += values.values[i];
+    for (int i = 0; i < 4; ++i) pointer->values[i] += values.values[i];
   }
 
  private:

@@ -285,9 +285,9 @@ struct Hopper {
     JFA_PTX("red.release.gpu.global.add.s32 [%0], %1;", "l"(global_address(pointer)), "r"(value));
   }
   static JFA_DEVICE auto atomic_add(auto* to, auto x, Site = {}) { return atomicAdd(to, x); }
-  static JFA_DEVICE void reduce_add(Pack<float, 2>* to, const Pack<float, 2>& x, Site = {}) {
-    JFA_PTX("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};", "l"(global_address(to)),
-            "f"(x.values[0]), "f"(x.values[1]));
+  static JFA_DEVICE void reduce_add(Pack<float, 4>* to, const Pack<float, 4>& x, Site = {}) {
+    JFA_PTX("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};", "l"(global_address(to)),
+            "f"(x.values[0]), "f"(x.values[1]), "f"(x.values[2]), "f"(x.values[3]));
   }
 
   // Arithmetic
