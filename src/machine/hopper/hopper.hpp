@@ -274,9 +274,10 @@ struct Hopper {
   }
   /// Waits until the value is at least `value`. A loop in asm, as for barriers.
   static JFA_DEVICE void await(const int* from, int value, Site = {}) {
-    JFA_PTX("{.reg .pred p; .reg .s32 x; again: ld.acquire.gpu.global.s32 x, [%0]; "
-            "setp.lt.s32 p, x, %1; @p bra again;}",
-            "l"(global_address(from)), "r"(value));
+    JFA_PTX(
+        "{.reg .pred p; .reg .s32 x; again: ld.acquire.gpu.global.s32 x, [%0]; "
+        "setp.lt.s32 p, x, %1; @p bra again;}",
+        "l"(global_address(from)), "r"(value));
   }
   static JFA_DEVICE void store_release(int* pointer, int value, Site = {}) {
     JFA_PTX("st.release.gpu.global.s32 [%0], %1;", "l"(global_address(pointer)), "r"(value));
