@@ -29,20 +29,9 @@ Status guarded(Launches&& launches) {
   }
 }
 
-void expose_indices(const Problem& problem, Exposure& exposure) {
-  exposure.add("q_offsets", problem.q_offsets);
-  exposure.add("kv_offsets", problem.kv_offsets);
-  exposure.add("q_lengths", problem.q_lengths);
-  exposure.add("kv_lengths", problem.kv_lengths);
-  if (problem.block_sparse) {
-    exposure.add("row_offsets", problem.blocks.row_offsets);
-    exposure.add("columns", problem.blocks.columns);
-  }
-}
-
 void expose_call(const Problem& problem, const ForwardOutputs& outputs, const Execution& execution,
                  const DevicePlan* plan, Exposure& exposure) {
-  expose_indices(problem, exposure);
+  exposure.add_indices(problem);
   exposure.add("q", problem.q, BufferUse::Input);
   exposure.add("k", problem.k, BufferUse::Input);
   exposure.add("v", problem.v, BufferUse::Input);
@@ -77,7 +66,7 @@ class EmulatorEngine : public Engine {
     return guarded([&]() -> Status {
       EmulatedQueue queue;
       Exposure exposure;
-      expose_indices(problem, exposure);
+      exposure.add_indices(problem);
       exposure.add("plan", made->memory.get(), plan_bytes(problem), BufferUse::Scratch);
       exposure.expose(queue.device);
       const ItemShape shape = item_shape_of(*kernel, problem);

@@ -40,6 +40,16 @@ void Exposure::add(const std::string& name, const IndexView& view) {
       emulator::BufferUse::Input);
 }
 
+void Exposure::add_indices(const Problem& problem) {
+  add("q_offsets", problem.q_offsets);
+  add("kv_offsets", problem.kv_offsets);
+  add("q_lengths", problem.q_lengths);
+  add("kv_lengths", problem.kv_lengths);
+  if (!problem.block_sparse) return;
+  add("row_offsets", problem.blocks.row_offsets);
+  add("columns", problem.blocks.columns);
+}
+
 void Exposure::expose(emulator::Device& device) {
   std::sort(stretches_.begin(), stretches_.end(),
             [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });

@@ -7,6 +7,7 @@
 
 #include "jfa/tensor.hpp"
 #include "machine/emulator/device.hpp"
+#include "problem/problem.hpp"
 
 namespace jfa {
 
@@ -17,6 +18,8 @@ class Exposure {
   void add(const std::string& name, const ConstTensorView& view, emulator::BufferUse use);
   void add(const std::string& name, const ConstLseView& view, emulator::BufferUse use);
   void add(const std::string& name, const IndexView& view);
+  /// Offsets, lengths and lists of blocks.
+  void add_indices(const Problem& problem);
 
   /// Exposes it all, views that share a stretch of memory as one buffer.
   void expose(emulator::Device& device);

@@ -36,14 +36,7 @@ struct Work {
 
   void expose_plan(EmulatedQueue& queue, const PlannedSequence* at, BufferUse use) const {
     Exposure exposure;
-    exposure.add("q_offsets", problem.q_offsets);
-    exposure.add("kv_offsets", problem.kv_offsets);
-    exposure.add("q_lengths", problem.q_lengths);
-    exposure.add("kv_lengths", problem.kv_lengths);
-    if (problem.block_sparse) {
-      exposure.add("row_offsets", problem.blocks.row_offsets);
-      exposure.add("columns", problem.blocks.columns);
-    }
+    exposure.add_indices(problem);
     exposure.add("plan", at, plan_bytes(problem), use);
     exposure.expose(queue.device);
   }
