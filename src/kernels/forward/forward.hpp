@@ -33,6 +33,7 @@
 #include "kernels/forward/gaps.hpp"
 #include "kernels/forward/mask.hpp"
 #include "kernels/forward/scores.hpp"
+#include "kernels/items.hpp"
 #include "kernels/ragged.hpp"
 #include "plan/schedule.hpp"
 
@@ -279,30 +280,6 @@ struct Forward {
     return work;
   }
 
-  /// The lowest bit set.
-  static JFA_DEVICE int lowest(std::uint32_t bits) {
-    int place = 0;
-    JFA_UNROLL
-    for (int step = 16; step > 0; step /= 2) {
-      if ((bits & ((1U << step) - 1)) == 0) {
-        bits >>= step;
-        place += step;
-      }
-    }
-    return place;
-  }
-
-  /// The place in the plan, from `at` on, of the sequence that `item` belongs to.
-  static JFA_DEVICE int find(const Params& p, int at, int item) {
-    for (;;) {
-      const int next = at + 1 + M::lane();
-      const int first = next < p.batch ? M::load_global(&p.plan[next].first_item) : 0x7fffffff;
-      const std::uint32_t later = M::ballot(next >= p.batch || first * p.packs > item);
-      if (later != 0) return at + lowest(later);
-      at += 32;
-    }
-  }
-
   struct Place {
     int pack;
     int run;
@@ -336,7 +313,7 @@ struct Forward {
     int at = 0;
     for (int item = M::block_index(); item < items;) {
       const int ticket = M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
-      at = find(p, at, item);
+      at = find_item<M>(p.plan, p.batch, p.packs, at, item);
       const PlannedSequence s = M::load_global(&p.plan[at]);
       const Place place = place_of(p, s, item - s.first_item * p.packs);
       const int run_tiles = p.shape.tiles_of_item(s.kv_length);
