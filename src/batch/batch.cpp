@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cpu/run_tasks.hpp"
 #include "plan/mask_bounds.hpp"
 #include "problem/problem.hpp"
-#include "tbb/parallel_for.h"
 
 namespace jfa {
 namespace {
@@ -122,8 +122,11 @@ double sequence_block_pairs(const Problem& problem, const Sequence& s, std::int6
 HostTensor random_tensor(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed) {
   HostTensor tensor(dtype, std::move(shape));
   const std::int64_t pairs = (tensor.size() + 1) / 2;
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, pairs, 4096), [&](const auto& range) {
-    for (std::int64_t i = range.begin(); i < range.end(); ++i) {
+  constexpr std::int64_t kTaskPairs = 4096;
+  const std::int64_t tasks = (pairs + kTaskPairs - 1) / kTaskPairs;
+  cpu::run_tasks(cpu::thread_count(0), tasks, [&](std::int64_t task, int) {
+    const std::int64_t end = std::min(pairs, (task + 1) * kTaskPairs);
+    for (std::int64_t i = task * kTaskPairs; i < end; ++i) {
       const auto [a, b] = normal_pair(seed, static_cast<std::uint64_t>(i));
       tensor.set(2 * i, a);
       if (2 * i + 1 < tensor.size()) tensor.set(2 * i + 1, b);
