@@ -1,4 +1,4 @@
-// What programs that time kernels share: cases of a suite, device memory, random inputs, timing.
+// What programs that time kernels share: cases of a suite, device memory, timing.
 #pragma once
 
 #include <algorithm>
@@ -46,27 +46,6 @@ class Buffer {
   std::size_t count_;
   T* data_ = nullptr;
 };
-
-__device__ std::uint64_t mix(std::uint64_t x) {
-  x ^= x >> 30;
-  x *= 0xBF58476D1CE4E5B9;
-  x ^= x >> 27;
-  x *= 0x94D049BB133111EB;
-  return x ^ x >> 31;
-}
-
-/// Standard normal values.
-__global__ void fill_random(bf16* to, std::size_t count, std::uint64_t seed) {
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
-       i += stride) {
-    const std::uint64_t bits = mix((i + 1) * 0x9E3779B97F4A7C15 + seed * 0xD1B54A32D192ED03);
-    const float u = (static_cast<float>(bits >> 40) + 1) / 16777217.0F;
-    const float w = static_cast<float>(bits & 0xFFFFFF) / 16777216.0F;
-    const float x = sqrtf(-2 * logf(u)) * cospif(2 * w);
-    to[i].bits = __bfloat16_as_ushort(__float2bfloat16(x));
-  }
-}
 
 /// One case of the suite.
 struct BenchCase {

@@ -5,6 +5,7 @@
 // Random bf16; out and lse are the forward kernel's. A line a case: median and least ms of all
 // passes with ready plans, median ms of each pass, the best peer and the floor, errors of sampled
 // rows of dq, dk and dv against plain fp32 loops.
+#include "cuda/random_fill.hpp"
 #include "kernels/backward/prepare.hpp"
 #include "kernels/bench_case.hpp"
 #include "kernels/forward/configs.hpp"
@@ -235,7 +236,8 @@ struct Bench {
   }
   Buffer<bf16> random(int rows, int heads, std::uint64_t seed) const {
     Buffer<bf16> buffer(size(rows, heads));
-    fill_random<<<1320, 256>>>(buffer.get(), size(rows, heads), seed);
+    cuda::fill_normal(buffer.get(), DType::kBf16, static_cast<std::int64_t>(size(rows, heads)),
+                      seed);
     return buffer;
   }
   DeviceRows q_places() const {
