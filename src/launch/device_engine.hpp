@@ -12,7 +12,7 @@ inline namespace JFA_BACKEND {
 
 /// A plan in device memory, which its owner keeps.
 struct DevicePlan {
-  PlannedSequence* sequences = nullptr;  // [batch + 1]
+  PlannedSequence* sequences = nullptr;  // [plan_records(batch)]
   std::int64_t batch = 0;
   std::int64_t q_rows = 0;
   std::int64_t kv_rows = 0;
@@ -24,7 +24,8 @@ struct DevicePlan {
 /// Sequences, and for a block-sparse mask the first row of each in its lists.
 inline std::size_t plan_bytes(const Problem& problem) {
   const auto batch = static_cast<std::size_t>(problem.batch);
-  return (batch + 1) * sizeof(PlannedSequence) + (problem.block_sparse ? batch * sizeof(int) : 0);
+  return static_cast<std::size_t>(plan_records(problem.batch)) * sizeof(PlannedSequence) +
+         (problem.block_sparse ? batch * sizeof(int) : 0);
 }
 
 /// Workspace of a forward call: a line for the ticket, and a plan for calls without one.
@@ -87,7 +88,10 @@ DevicePlan enqueue_plan(const Problem& problem, const ItemShape& shape, void* me
                         shape,
                         problem.block_sparse ? problem.blocks.block_q : 0};
   using Plan = Planner<M, ItemShape, Queue::kPlannerThreads>;
-  queue.template launch<Plan>(1, planner_params<M>(problem, shape, plan.sequences));
+  Plan::make(planner_params<M>(problem, shape, plan.sequences),
+             [&](int blocks, const typename Plan::Params& params) {
+               queue.template launch<Plan>(blocks, params);
+             });
   return plan;
 }
 

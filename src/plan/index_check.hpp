@@ -14,7 +14,7 @@ template <class Machine>
 struct IndexCheck {
   using M = Machine;
   using Planning = Planner<M>;
-  static constexpr int kThreads = Planning::kThreads;
+  static constexpr int kThreads = 256;
   static constexpr int kClusterSize = 1;
 
   struct Params {
@@ -30,6 +30,19 @@ struct IndexCheck {
     IndexFault fault = IndexFault::kNone;
     int index = 0;
   };
+
+  /// Things begin .. end - 1.
+  struct Share {
+    int begin;
+    int end;
+  };
+
+  /// The calling thread's share of `count` things.
+  static JFA_DEVICE Share share(int count) {
+    const int each = (count + kThreads - 1) / kThreads;
+    const int begin = M::thread_index() * each;
+    return {begin, begin + each < count ? begin + each : count};
+  }
 
   static JFA_DEVICE Found offset_fault(const DeviceRows& rows, int i) {
     const std::int64_t value = rows.offsets.at<M>(i);
@@ -87,7 +100,7 @@ struct IndexCheck {
 
   /// The first row of the caller's share of sequences: how many blocks of queries come before.
   static JFA_DEVICE std::int64_t first_row(const Params& p, Smem& smem) {
-    const auto mine = Planning::share(p.planner.batch);
+    const auto mine = share(p.planner.batch);
     std::int64_t blocks = 0;
     for (int b = mine.begin; b < mine.end; ++b) {
       blocks += blocks_of(Planning::sequence(p.planner, b).q_length, p.lists.block_q);
@@ -132,7 +145,7 @@ struct IndexCheck {
   /// What the planned sequences of the caller's share add to the digest of a plan, less what those
   /// of the batch do; 0 summed over threads when the plan holds the batch's sequences in any order.
   static JFA_DEVICE int plan_difference(const Params& p) {
-    const auto mine = Planning::share(p.planner.batch);
+    const auto mine = share(p.planner.batch);
     std::uint32_t sum = 0;
     for (int b = mine.begin; b < mine.end; ++b) {
       sum += digest(M::load_global(&p.planner.plan[b]));
@@ -144,7 +157,7 @@ struct IndexCheck {
   /// Thread 0 gets the first fault that a thread's share of `count` things has.
   template <class Look>
   static JFA_DEVICE Found first(Smem& smem, int count, Look look) {
-    const auto mine = Planning::share(count);
+    const auto mine = share(count);
     Found found;
     for (int i = mine.begin; i < mine.end && found.fault == IndexFault::kNone; ++i) {
       found = look(i);

@@ -7,7 +7,7 @@
 namespace jfa {
 
 /// One sequence, offsets clamped to the tensors. A plan holds `batch` of them, most expensive work
-/// first, and one more whose `first_item` is the number of items of all.
+/// first, and one more without items whose `first_item` is the number of items of all.
 struct alignas(32) PlannedSequence {
   int q_begin;     ///< row of q
   int q_length;    ///< rows in use
@@ -18,6 +18,39 @@ struct alignas(32) PlannedSequence {
   int items;       ///< its own, for one head
   int index;       ///< the sequence's place in the batch
 };
+
+/// Sequences (the end is one) that one block of the planner sorts, and the buckets it sorts by.
+inline constexpr int kPlannedTile = 2048;
+inline constexpr int kPlannedBuckets = 32;
+
+constexpr int planned_tiles(std::int64_t batch) noexcept {
+  return static_cast<int>(batch / kPlannedTile + 1);
+}
+
+/// Where in a tile of sequences a bucket starts. Of the tile's end: also its blocks of queries.
+struct alignas(16) BucketStart {
+  int place;
+  int item;
+  int block_row;
+};
+
+/// The length of a plan's memory, in records: sequences, the end, and behind it what the planner's
+/// blocks tell each other.
+constexpr std::int64_t plan_records(std::int64_t batch) noexcept {
+  constexpr std::int64_t kOfTile = (kPlannedBuckets + 1) * sizeof(BucketStart);
+  const std::int64_t told = batch < kPlannedTile ? 0 : kOfTile * planned_tiles(batch);
+  constexpr std::int64_t kRecord = sizeof(PlannedSequence);
+  return batch + 1 + (told + kRecord - 1) / kRecord;
+}
+
+/// By how many half octaves `x`, which is positive, is above 1.
+constexpr int half_octaves(int x) noexcept {
+  int octaves = 0;
+  for (int step = 16; step > 0; step /= 2) {
+    if (x >> octaves >> step != 0) octaves += step;
+  }
+  return 2 * octaves + static_cast<int>(std::int64_t{x} * x >> (2 * octaves + 1));
+}
 
 /// How a kernel cuts a sequence's queries into tiles, and tiles into items of work. An item is a
 /// run of tiles that share keys and values where these fit the kernel's buffers, else one tile.

@@ -99,13 +99,15 @@ class BackwardRun {
     arguments_.dq_kept =
         device_.template scratch<float>(static_cast<std::size_t>(K::kept_size(arguments_)));
     using Plan = Planner<M, KeyShape>;
-    PlannedSequence* plan =
-        device_.template zeroed<PlannedSequence>(static_cast<std::size_t>(arguments_.batch) + 1);
-    device_.template launch<Plan>(1, {.q = arguments_.q_rows,
-                                      .kv = arguments_.kv_rows,
-                                      .batch = arguments_.batch,
-                                      .shape = K::item_shape(arguments_),
-                                      .plan = plan});
+    PlannedSequence* plan = device_.template zeroed<PlannedSequence>(
+        static_cast<std::size_t>(plan_records(arguments_.batch)));
+    Plan::make(
+        {.q = arguments_.q_rows,
+         .kv = arguments_.kv_rows,
+         .batch = arguments_.batch,
+         .shape = K::item_shape(arguments_),
+         .plan = plan},
+        [&](int tiles, const auto& params) { device_.template launch<Plan>(tiles, params); });
     arguments_.plan = plan;
     device_.template launch<PrepareBackward<K>>(blocks, RowPass<K>::of(arguments_));
     device_.template launch<K>(blocks, K::make_params(arguments_));

@@ -62,7 +62,8 @@ ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& pr
   const auto dim = static_cast<std::size_t>(problem.head_dim);
   const auto heads_q = static_cast<int>(problem.heads_q);
   const auto heads_kv = static_cast<int>(problem.heads_kv);
-  PlannedSequence* plan = device.template zeroed<PlannedSequence>(sequences + 1);
+  PlannedSequence* plan = device.template zeroed<PlannedSequence>(
+      static_cast<std::size_t>(plan_records(problem.batch)));
   const DeviceRows q_rows{upload_indices(device, present(batch.q_offsets)),
                           upload_indices(device, present(batch.q_lengths)),
                           static_cast<int>(problem.q.rows)};
@@ -79,15 +80,16 @@ ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& pr
              .block_q = static_cast<int>(problem.blocks.block_q),
              .block_kv = static_cast<int>(problem.blocks.block_kv)};
   }
-  device.template launch<Plan>(1, {.q = q_rows,
-                                   .kv = {upload_indices(device, &batch.kv_offsets),
-                                          upload_indices(device, present(batch.kv_lengths)),
-                                          static_cast<int>(problem.k.rows)},
-                                   .batch = static_cast<int>(sequences),
-                                   .shape = K::item_shape(heads_q, heads_kv, lists.heads),
-                                   .plan = plan,
-                                   .block_q = lists.block_q,
-                                   .block_rows = first_rows});
+  Plan::make({.q = q_rows,
+              .kv = {upload_indices(device, &batch.kv_offsets),
+                     upload_indices(device, present(batch.kv_lengths)),
+                     static_cast<int>(problem.k.rows)},
+              .batch = static_cast<int>(sequences),
+              .shape = K::item_shape(heads_q, heads_kv, lists.heads),
+              .plan = plan,
+              .block_q = lists.block_q,
+              .block_rows = first_rows},
+             [&](int tiles, const auto& params) { device.template launch<Plan>(tiles, params); });
   const std::size_t count = rows * heads * dim;
   T* out = device.template poisoned<T>(count);
   float* lse = device.template poisoned<float>(rows * heads);

@@ -1,12 +1,11 @@
 // The planner in the emulator against plain loops.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <random>
+#include <cmath>
 #include <vector>
 
+#include "kernels/planner_checks.hpp"
 #include "machine/emulated_device.hpp"
-#include "plan/planner.hpp"
 
 namespace jfa {
 inline namespace emulated {
@@ -14,111 +13,64 @@ namespace {
 
 constexpr ItemShape kShape = {
     .tile_rows = 128, .block_keys = 128, .resident_keys = 256, .run_tiles = 8};
+constexpr KeyShape kKeyShape = {
+    .block_keys = 128, .tile_rows = 64, .group = 2, .kept_tiles = 8, .whole_blocks = 4};
 
-struct Lengths {
-  std::vector<std::int64_t> q;
-  std::vector<std::int64_t> kv;
-};
-
-template <class Index>
-std::vector<Index> offsets_of(const std::vector<std::int64_t>& lengths) {
-  std::vector<Index> offsets{0};
-  for (const std::int64_t length : lengths) {
-    offsets.push_back(static_cast<Index>(offsets.back() + static_cast<Index>(length)));
-  }
-  return offsets;
-}
-
-template <class Index>
-std::vector<PlannedSequence> plan_of(const std::vector<Index>& q, const std::vector<Index>& kv,
-                                     int q_rows, int kv_rows, std::uint64_t seed) {
-  constexpr bool kWide = sizeof(Index) == 8;
+template <int Threads = 64, class Index, class Shape>
+void check(const PlannedBatch<Index>& batch, const Shape& shape, std::uint64_t seed) {
   EmulatedDevice device(emulator::kSchedules[seed % std::size(emulator::kSchedules)], seed);
-  auto* plan = device.zeroed<PlannedSequence>(kv.size());
-  const auto batch = static_cast<int>(kv.size()) - 1;
-  device.launch<Planner<EmulatedHopper, ItemShape, kWide ? 64 : 1024>>(
-      1, {.q = {{q.empty() ? nullptr : device.upload(q), kWide}, {nullptr, false}, q_rows},
-          .kv = {{device.upload(kv), kWide}, {nullptr, false}, kv_rows},
-          .batch = batch,
-          .shape = kShape,
-          .plan = plan});
-  return device.download(plan, kv.size());
+  check_plan<Threads>(device, batch, shape);
 }
 
-/// Every sequence once with its own rows, items summed up, costs falling but for a bucket's width.
-void expect_plan(const Lengths& lengths, const std::vector<PlannedSequence>& plan) {
-  const auto q = offsets_of<std::int64_t>(lengths.q);
-  const auto kv = offsets_of<std::int64_t>(lengths.kv);
-  const std::size_t batch = lengths.q.size();
-  std::vector<std::int64_t> found;
-  int items = 0;
-  double last_cost = 1e30;
-  std::int64_t last = -1;
-  for (std::size_t i = 0; i < batch; ++i) {
-    const PlannedSequence& s = plan[i];
-    ASSERT_EQ(s.first_item, items) << "place " << i;
-    ASSERT_EQ(s.items, kShape.items(s.q_length, s.kv_length));
-    items += s.items;
-    const double cost = 1 + kShape.cost(s.q_length, s.kv_length);
-    ASSERT_LT(cost, last_cost * 1.4143) << "place " << i;
-    last_cost = std::min(cost, last_cost);
-    // Rows tell which sequence this is but for empty ones.
-    found.push_back(std::int64_t{s.q_begin} << 32 | s.kv_begin);
-    if (i > 0 && plan[i - 1].q_length == s.q_length && plan[i - 1].kv_length == s.kv_length) {
-      ASSERT_GE(found.back(), last) << "equal sequences keep their order";
-    }
-    last = found.back();
+TEST(Planner, HalfOctaves) {
+  for (int x = 1; x < 100'000; ++x) {
+    // No power of the square root of 2 that is no integer comes near one.
+    ASSERT_EQ(half_octaves(x), static_cast<int>(std::floor(2 * std::log2(x) + 1e-9))) << x;
   }
-  EXPECT_EQ(plan[batch].first_item, items);
-  std::vector<std::int64_t> expected;
-  for (std::size_t b = 0; b < batch; ++b) expected.push_back(q[b] << 32 | kv[b]);
-  std::sort(found.begin(), found.end());
-  std::sort(expected.begin(), expected.end());
-  EXPECT_EQ(found, expected);
-}
-
-template <class Index>
-void check_plan(const Lengths& lengths, std::uint64_t seed) {
-  const auto q = offsets_of<Index>(lengths.q);
-  const auto kv = offsets_of<Index>(lengths.kv);
-  const auto plan = plan_of(q, kv, static_cast<int>(q.back()), static_cast<int>(kv.back()), seed);
-  expect_plan(lengths, plan);
+  EXPECT_EQ(half_octaves((1 << 30) + 1), 60);
+  EXPECT_EQ(half_octaves(2'147'483'647), 61);
 }
 
 TEST(Planner, RandomBatches) {
-  std::mt19937_64 random(1);
-  for (const std::size_t batch : {1U, 2U, 31U, 300U, 1000U}) {
-    Lengths lengths;
-    std::uniform_int_distribution<std::int64_t> length(0, 2000);
-    for (std::size_t b = 0; b < batch; ++b) {
-      lengths.q.push_back(length(random));
-      lengths.kv.push_back(length(random));
-    }
-    check_plan<std::int32_t>(lengths, batch);
-    check_plan<std::int64_t>(lengths, batch + 1);
-    if (HasFatalFailure()) FAIL() << batch << " sequences";
+  for (const int batch : {0, 1, 2, 31, 300, 1000}) {
+    const auto seed = static_cast<std::uint64_t>(batch);
+    check(random_batch<std::int32_t>(batch, 2000, seed), kShape, seed);
+    check<1024>(random_batch<std::int64_t>(batch, 2000, seed), kKeyShape, seed + 1);
+    if (HasFatalFailure()) return;
   }
 }
 
-TEST(Planner, OneGiantAmongTinyAndEmptyOnes) {
-  Lengths lengths;
-  for (std::int64_t b = 0; b < 2000; ++b) {
-    lengths.q.push_back(b == 777 ? 1'000'000 : b % 3);
-    lengths.kv.push_back(b == 777 ? 900'000 : b % 5);
+/// Around the edges of tiles, which the end of the plan may have to itself.
+TEST(Planner, BatchesOfSeveralTiles) {
+  for (const int batch : {kPlannedTile - 1, kPlannedTile, 2 * kPlannedTile - 1, 5000}) {
+    const auto seed = static_cast<std::uint64_t>(batch);
+    check<256>(random_batch<std::int32_t>(batch, 2000, seed), kShape, seed);
+    if (HasFatalFailure()) return;
   }
-  check_plan<std::int32_t>(lengths, 1);
+  check(random_batch<std::int64_t>(70'000, 30, 7), kShape, 6);  // more tiles than lanes
+}
+
+TEST(Planner, BroadcastQueries) {
+  auto batch = random_batch<std::int32_t>(500, 2000, 8);
+  batch.q_offsets.clear();
+  batch.q_rows = 300;
+  check(batch, kShape, 8);
+  check(batch, kKeyShape, 9);
+}
+
+TEST(Planner, OneGiantAmongTinyAndEmptyOnes) {
+  std::vector<std::int64_t> q, kv;
+  for (std::int64_t b = 0; b < 3000; ++b) {
+    q.push_back(b == 777 ? 1'000'000 : b % 3);
+    kv.push_back(b == 777 ? 900'000 : b % 5);
+  }
+  check(batch_of<std::int32_t>(q, kv), kShape, 1);
 }
 
 /// Offsets that leave the tensors or fall are clamped: no row outside them is ever named.
 TEST(Planner, ClampsWrongOffsets) {
   const std::vector<std::int32_t> wrong = {-5, 70, 30, 2'000'000'000, 40};
-  const auto plan = plan_of(wrong, wrong, 100, 90, 3);
-  for (std::size_t i = 0; i + 1 < plan.size(); ++i) {
-    EXPECT_GE(plan[i].q_begin, 0);
-    EXPECT_GE(plan[i].q_length, 0);
-    EXPECT_LE(plan[i].q_begin + plan[i].q_length, 100);
-    EXPECT_LE(plan[i].kv_begin + plan[i].kv_length, 90);
-  }
+  check(PlannedBatch<std::int32_t>{wrong, wrong, 100, 90}, kShape, 3);
 }
 
 }  // namespace

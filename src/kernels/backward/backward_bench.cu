@@ -219,7 +219,7 @@ struct Bench {
                            kStatisticsRows * c.heads_q};
   Buffer<int> q_offsets{c.q_offsets};
   Buffer<int> kv_offsets{c.kv_offsets};
-  Buffer<PlannedSequence> plan{static_cast<std::size_t>(c.batch()) + 1};
+  Buffer<PlannedSequence> plan{static_cast<std::size_t>(plan_records(c.batch()))};
   Buffer<int> ticket{1};
   double scale = 1 / std::sqrt(static_cast<double>(c.dim));
   int blocks = processors();
@@ -250,8 +250,9 @@ struct Bench {
 
   template <class Shape>
   void make_plan(const Shape& shape) {
-    launch<Planner<Hopper, Shape>>(1, {q_places(), kv_places(), c.batch(), shape, plan.get()},
-                                   nullptr);
+    using Plan = Planner<Hopper, Shape, 1024>;
+    Plan::make({q_places(), kv_places(), c.batch(), shape, plan.get()},
+               [](int blocks, const auto& params) { launch<Plan>(blocks, params, nullptr); });
   }
   void reset_ticket() {
     check_cuda(cudaMemsetAsync(ticket.get(), 0, sizeof(int), nullptr), "ticket");
