@@ -29,8 +29,7 @@ inline DeviceRows q_rows_of(const Problem& problem) {
 /// The part of a plan at `plan` that belongs to a block-sparse mask: null without one.
 inline int* block_rows_of(const Problem& problem, const PlannedSequence* plan) {
   if (!problem.block_sparse || plan == nullptr) return nullptr;
-  return reinterpret_cast<int*>(const_cast<PlannedSequence*>(plan) +
-                                plan_records(problem.batch));
+  return reinterpret_cast<int*>(const_cast<PlannedSequence*>(plan) + plan_records(problem.batch));
 }
 
 /// Of a block that is larger than any sequence it does not matter by how much.

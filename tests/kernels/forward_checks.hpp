@@ -80,16 +80,16 @@ ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& pr
              .block_q = static_cast<int>(problem.blocks.block_q),
              .block_kv = static_cast<int>(problem.blocks.block_kv)};
   }
-  Plan::make({.q = q_rows,
-              .kv = {upload_indices(device, &batch.kv_offsets),
-                     upload_indices(device, present(batch.kv_lengths)),
-                     static_cast<int>(problem.k.rows)},
-              .batch = static_cast<int>(sequences),
-              .shape = K::item_shape(heads_q, heads_kv, lists.heads),
-              .plan = plan,
-              .block_q = lists.block_q,
-              .block_rows = first_rows},
-             [&](int tiles, const auto& params) { device.template launch<Plan>(tiles, params); });
+  Plan::make(
+      {.q = q_rows,
+       .kv = {upload_indices(device, &batch.kv_offsets),
+              upload_indices(device, present(batch.kv_lengths)), static_cast<int>(problem.k.rows)},
+       .batch = static_cast<int>(sequences),
+       .shape = K::item_shape(heads_q, heads_kv, lists.heads),
+       .plan = plan,
+       .block_q = lists.block_q,
+       .block_rows = first_rows},
+      [&](int tiles, const auto& params) { device.template launch<Plan>(tiles, params); });
   const std::size_t count = rows * heads * dim;
   T* out = device.template poisoned<T>(count);
   float* lse = device.template poisoned<float>(rows * heads);

@@ -81,8 +81,7 @@ Planned expected_plan(const PlannedBatch<Index>& of, const Shape& shape, int blo
   }
   std::stable_sort(plan.sequences.begin(), plan.sequences.end(), [&](const auto& a, const auto& b) {
     const auto level = [&](const PlannedSequence& s) {
-      return std::min(kPlannedBuckets - 1,
-                      half_octaves(1 + shape.cost(s.q_length, s.kv_length)));
+      return std::min(kPlannedBuckets - 1, half_octaves(1 + shape.cost(s.q_length, s.kv_length)));
     };
     return level(a) > level(b);
   });
@@ -102,8 +101,8 @@ void check_plan(Device& device, const PlannedBatch<Index>& of, const Shape& shap
   constexpr bool kWide = sizeof(Index) == 8;
   constexpr int kBlockQ = 192;
   const auto batch = static_cast<std::size_t>(of.batch());
-  auto* plan = device.template scratch<PlannedSequence>(
-      static_cast<std::size_t>(plan_records(of.batch())));
+  auto* plan =
+      device.template scratch<PlannedSequence>(static_cast<std::size_t>(plan_records(of.batch())));
   int* block_rows = device.template scratch<int>(batch);
   const Index* q = of.q_offsets.empty() ? nullptr : device.upload(of.q_offsets);
   Plan::make({.q = {{q, kWide}, {nullptr, false}, of.q_rows},
