@@ -150,6 +150,10 @@ struct Planner {
     }
   }
 
+  static JFA_DEVICE BucketStart shift_of(Smem& smem, int bucket) {
+    return M::grid_size() > 1 ? M::load_shared(&smem.shifts[bucket]) : BucketStart{};
+  }
+
   /// What one thread holds: of each group g = i * kWarps + warp of neighbours, one sequence.
   struct Mine {
     PlannedSequence sequence[kEach];
@@ -168,7 +172,7 @@ struct Planner {
       smem.items.set(Mine::in_tile(i), rows / p.block_q + (rows % p.block_q != 0 ? 1 : 0));
     }
     sum_up(smem, smem.items);
-    const int before = p.counting ? 0 : M::load_shared(&smem.shifts[kBuckets - 1]).block_row;
+    const int before = p.counting ? 0 : shift_of(smem, kBuckets - 1).block_row;
     for (int i = 0; !p.counting && i < kEach; ++i) {
       const int b = Mine::in_batch(i);
       if (b < p.batch) {
@@ -197,7 +201,7 @@ struct Planner {
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
-    if (!p.counting) find_shifts(p, smem);
+    if (!p.counting && M::grid_size() > 1) find_shifts(p, smem);
     Mine mine;
     JFA_UNROLL
     for (int i = 0; i < kEach; ++i) {
@@ -219,7 +223,7 @@ struct Planner {
     JFA_UNROLL
     for (int i = 0; i < kEach; ++i) {
       if (Mine::in_batch(i) > p.batch) continue;
-      const BucketStart shift = M::load_shared(&smem.shifts[mine.bucket[i]]);
+      const BucketStart shift = shift_of(smem, mine.bucket[i]);
       mine.sequence[i].first_item = smem.items.get(mine.place[i]) + shift.item;
       M::store_global(p.plan + mine.place[i] + shift.place, mine.sequence[i]);
     }

@@ -15,25 +15,12 @@ constexpr BackwardConfig kDim128 = {.head_dim = 128};
 constexpr BackwardConfig kHalf64 = {.head_dim = 64, .half = true};
 using M = EmulatedHopper;
 
-Case small_case(std::vector<std::int64_t> q_lengths, std::vector<std::int64_t> kv_lengths) {
-  Case c;
-  c.name = "lengths";
-  c.q_lengths = std::move(q_lengths);
-  c.kv_lengths = std::move(kv_lengths);
-  return c;
-}
-
 /// One run of kernel K for a schedule and seed that `turn` picks.
 template <class K>
 void check_turn(const Case& c, std::uint64_t turn, const BackwardOptions& options = {},
                 int blocks = 2) {
-  constexpr std::size_t kCount = std::size(emulator::kSchedules);
-  const emulator::Schedule schedule = emulator::kSchedules[turn % kCount];
-  EmulatedDevice device(schedule, turn);
-  check_backward<K>(device, c, blocks, turn, options);
-  if (testing::Test::HasFailure()) {
-    FAIL() << c.name << ", " << emulator::to_string(schedule) << ", seed " << turn;
-  }
+  on_turn(c.name, turn,
+          [&](EmulatedDevice& device) { check_backward<K>(device, c, blocks, turn, options); });
 }
 
 TEST(BackwardByKeysEmulated, LengthGrid) {

@@ -13,32 +13,14 @@ constexpr BackwardConfig kDim128 = {.head_dim = 128};
 constexpr BackwardConfig kHalf128 = {.head_dim = 128, .half = true};
 constexpr int kBlocks = 132;
 
-class BackwardOnGpu : public testing::Test {
+class BackwardOnGpu : public OnGpu {
  protected:
-  void SetUp() override {
-    if (!CudaDevice::available()) GTEST_SKIP() << "no GPU of compute capability 9";
-  }
-
   template <class K>
   void check(const Case& c, std::uint64_t seed, const BackwardOptions& options = {}) {
     CudaDevice device;
     check_backward<K>(device, c, kBlocks, seed, options);
   }
 };
-
-Case grid_case(std::int64_t head_dim, bool causal) {
-  Case c;
-  c.name = "grid";
-  c.head_dim = head_dim;
-  c.causal = causal;
-  for (const std::int64_t q : {0, 1, 64, 65, 128, 129, 300}) {
-    for (const std::int64_t kv : {0, 1, 64, 127, 128, 129, 256, 257, 400}) {
-      c.q_lengths.push_back(q);
-      c.kv_lengths.push_back(kv);
-    }
-  }
-  return c;
-}
 
 TEST_F(BackwardOnGpu, LengthGrid) {
   check<BackwardByKeys<Hopper, kDim128>>(grid_case(128, false), 1);

@@ -170,6 +170,29 @@ inline HostTensor int32_tensor(const std::vector<std::int64_t>& values) {
   return tensor;
 }
 
+inline Case small_case(std::vector<std::int64_t> q_lengths, std::vector<std::int64_t> kv_lengths) {
+  Case c;
+  c.name = "lengths";
+  c.q_lengths = std::move(q_lengths);
+  c.kv_lengths = std::move(kv_lengths);
+  return c;
+}
+
+/// Lengths around tiles of queries and blocks of keys, each against each.
+inline Case grid_case(std::int64_t head_dim, bool causal) {
+  Case c;
+  c.name = "grid";
+  c.head_dim = head_dim;
+  c.causal = causal;
+  for (const std::int64_t q : {0, 1, 64, 65, 128, 129, 300}) {
+    for (const std::int64_t kv : {0, 1, 64, 127, 128, 129, 256, 257, 400}) {
+      c.q_lengths.push_back(q);
+      c.kv_lengths.push_back(kv);
+    }
+  }
+  return c;
+}
+
 /// Sequences that use a part of their rows, and rows past the last offset; NaN in all of them.
 inline Batch batch_with_gaps(std::int64_t head_dim, std::uint64_t seed) {
   Case c;

@@ -24,24 +24,11 @@ constexpr ForwardConfig kSmall64 = forward_config(64, Tiles::Small, false);
 constexpr ForwardConfig kHalf64 = {.head_dim = 64, .half = true};
 using M = EmulatedHopper;
 
-Case small_case(std::vector<std::int64_t> q_lengths, std::vector<std::int64_t> kv_lengths) {
-  Case c;
-  c.name = "lengths";
-  c.q_lengths = std::move(q_lengths);
-  c.kv_lengths = std::move(kv_lengths);
-  return c;
-}
-
 /// One run of kernel K for a schedule and seed that `turn` picks.
 template <class K>
 void check_turn(const Case& c, std::uint64_t turn, const ForwardOptions& options = {}) {
-  constexpr std::size_t kCount = std::size(emulator::kSchedules);
-  const emulator::Schedule schedule = emulator::kSchedules[turn % kCount];
-  EmulatedDevice device(schedule, turn);
-  check_forward<K>(device, c, 2, turn, options);
-  if (testing::Test::HasFailure()) {
-    FAIL() << c.name << ", " << emulator::to_string(schedule) << ", seed " << turn;
-  }
+  on_turn(c.name, turn,
+          [&](EmulatedDevice& device) { check_forward<K>(device, c, 2, turn, options); });
 }
 
 /// Lengths around the tile's rows and the block's keys, each against each.

@@ -16,32 +16,14 @@ constexpr ForwardConfig kDim256 = forward_config(256, Tiles::Wide, false);
 constexpr ForwardConfig kHalf128 = forward_config(128, Tiles::Wide, true);
 constexpr int kBlocks = 132;
 
-class ForwardOnGpu : public testing::Test {
+class ForwardOnGpu : public OnGpu {
  protected:
-  void SetUp() override {
-    if (!CudaDevice::available()) GTEST_SKIP() << "no GPU of compute capability 9";
-  }
-
   template <class K>
   void check(const Case& c, std::uint64_t seed, const ForwardOptions& options = {}) {
     CudaDevice device;
     check_forward<K>(device, c, kBlocks, seed, options);
   }
 };
-
-Case grid_case(std::int64_t head_dim, bool causal) {
-  Case c;
-  c.name = "grid";
-  c.head_dim = head_dim;
-  c.causal = causal;
-  for (const std::int64_t q : {0, 1, 64, 65, 128, 129, 300}) {
-    for (const std::int64_t kv : {0, 1, 127, 128, 129, 256, 257, 400}) {
-      c.q_lengths.push_back(q);
-      c.kv_lengths.push_back(kv);
-    }
-  }
-  return c;
-}
 
 TEST_F(ForwardOnGpu, LengthGrid) {
   check<Forward<Hopper, kDim128>>(grid_case(128, false), 1);

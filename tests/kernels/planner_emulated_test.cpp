@@ -18,8 +18,7 @@ constexpr KeyShape kKeyShape = {
 
 template <int Threads = 64, class Index, class Shape>
 void check(const PlannedBatch<Index>& batch, const Shape& shape, std::uint64_t seed) {
-  EmulatedDevice device(emulator::kSchedules[seed % std::size(emulator::kSchedules)], seed);
-  check_plan<Threads>(device, batch, shape);
+  on_turn("plan", seed, [&](EmulatedDevice& device) { check_plan<Threads>(device, batch, shape); });
 }
 
 TEST(Planner, HalfOctaves) {

@@ -11,8 +11,9 @@ constexpr ItemShape kShape = {
 constexpr KeyShape kKeyShape = {
     .block_keys = 128, .tile_rows = 64, .group = 2, .kept_tiles = 8, .whole_blocks = 4};
 
-TEST(PlannerOnGpu, AnyNumberOfSequences) {
-  if (!CudaDevice::available()) GTEST_SKIP() << "no GPU of compute capability 9";
+using PlannerOnGpu = OnGpu;
+
+TEST_F(PlannerOnGpu, AnyNumberOfSequences) {
   for (const int batch : {0, 1, 33, 1152, kPlannedTile - 1, kPlannedTile, 10'000, 100'000}) {
     CudaDevice device;
     const auto seed = static_cast<std::uint64_t>(batch);

@@ -1,7 +1,8 @@
-// Runs the sample checks on the GPU.
+// Runs checks on the GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
 
 #include <vector>
 
@@ -76,6 +77,14 @@ class CudaDevice {
   }
 
   std::vector<void*> buffers_;
+};
+
+/// Tests that are skipped without a GPU.
+class OnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!CudaDevice::available()) GTEST_SKIP() << "no GPU of compute capability 9.0";
+  }
 };
 
 }  // namespace gpu

@@ -1,8 +1,9 @@
-// Runs the sample checks in the emulator: any finding fails the check.
+// Runs checks in the emulator: any finding fails the check.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "machine/emulator/buffers.hpp"
@@ -57,6 +58,18 @@ class EmulatedDevice {
   emulator::RunOptions options_;
   emulator::Buffers buffers_;
 };
+
+/// check(device) under a schedule and seed that `turn` picks.
+template <class Check>
+void on_turn(const std::string& name, std::uint64_t turn, Check check) {
+  constexpr std::size_t kCount = std::size(emulator::kSchedules);
+  const emulator::Schedule schedule = emulator::kSchedules[turn % kCount];
+  EmulatedDevice device(schedule, turn);
+  check(device);
+  if (testing::Test::HasFailure()) {
+    FAIL() << name << ", " << emulator::to_string(schedule) << ", seed " << turn;
+  }
+}
 
 }  // namespace emulated
 }  // namespace jfa

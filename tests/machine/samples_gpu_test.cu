@@ -13,12 +13,7 @@ namespace {
 
 constexpr std::uint64_t kSeeds = 100;
 
-class SamplesOnGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!CudaDevice::available()) GTEST_SKIP() << "no GPU of compute capability 9.0";
-  }
-};
+using SamplesOnGpu = OnGpu;
 
 Inputs inputs_of(std::uint64_t seed) { return seed % 2 == 0 ? Inputs::Exact : Inputs::Spread; }
 
