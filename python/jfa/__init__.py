@@ -1,0 +1,134 @@
+"""FlashAttention on jagged batches, on PyTorch tensors and NumPy arrays.
+
+What is computed, of which shapes and layouts, is docs/contract.md of the project.
+"""
+
+from jfa._abi import (
+    Error,
+    InternalError,
+    InvalidArgument,
+    OutOfMemory,
+    Unavailable,
+    Unsupported,
+)
+from jfa._abi import version as __version__
+from jfa._arguments import BlockSparse
+
+__all__ = [
+    "BlockSparse",
+    "Error",
+    "InternalError",
+    "InvalidArgument",
+    "OutOfMemory",
+    "Plan",
+    "Unavailable",
+    "Unsupported",
+    "__version__",
+    "attention",
+    "jagged_attention",
+]
+
+
+def __getattr__(name):
+    if name == "jagged_attention":  # needs PyTorch, which is imported when it is first needed
+        from jfa._jagged import jagged_attention
+
+        return jagged_attention
+    raise AttributeError(f"module 'jfa' has no attribute {name!r}")
+
+
+def _backend(array):
+    """Who computes on `array`. PyTorch and NumPy are imported when they are first needed."""
+    if hasattr(array, "data_ptr"):  # a torch.Tensor
+        from jfa import _torch as backend
+    else:
+        from jfa import _numpy as backend
+    return backend
+
+
+class Plan:
+    """A batch's schedule, made once and passed to every layer's call with the same offsets,
+    lengths, shapes and mask, forward and backward.
+
+    Takes what `attention` takes; of `q`, `k` and `v` only shapes, types and the device matter. On a
+    GPU it is made on the current stream without waiting, follows no later change of the offsets,
+    and is not checked against those of a call.
+    """
+
+    def __init__(
+        self,
+        q,
+        k,
+        v,
+        kv_offsets,
+        q_offsets=None,
+        *,
+        q_lengths=None,
+        kv_lengths=None,
+        causal=False,
+        window=(-1, -1),
+        block_sparse=None,
+    ):
+        self.number = _backend(q).make_plan(
+            q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, causal, window, block_sparse
+        )
+
+
+def attention(
+    q,
+    k,
+    v,
+    kv_offsets,
+    q_offsets=None,
+    *,
+    q_lengths=None,
+    kv_lengths=None,
+    causal=False,
+    window=(-1, -1),
+    block_sparse=None,
+    softmax_scale=None,
+    softcap=0.0,
+    deterministic=False,
+    return_lse=False,
+    plan=None,
+):
+    """Attention of each sequence's queries to its keys.
+
+    q: `[total_q, heads_q, head_dim]`; without q_offsets (broadcast_q) `[Lq, heads_q, head_dim]`,
+        one dense query block that every sequence shares.
+    k, v: `[total_kv, heads_kv, head_dim]`; heads_q is a multiple of heads_kv.
+    kv_offsets, q_offsets: `[B + 1]`, int32 or int64, on the device of q: sequence b owns rows
+        offsets[b] .. offsets[b + 1] - 1.
+    q_lengths, kv_lengths: `[B]`: rows in use of each sequence; the rest is a gap.
+    causal, window: masks aligned at the bottom right; window is (left, right), -1 is unbounded.
+    block_sparse: a BlockSparse.
+    softmax_scale: 1 / sqrt(head_dim) unless given.
+    softcap: c > 0 makes scores c * tanh(score / c); 0 is off.
+    deterministic: equal inputs give equal bits, gradients included.
+    plan: a Plan of the same batch, shapes and mask.
+
+    Returns out, `[total_q, heads_q, head_dim]` or with broadcast_q `[B * Lq, heads_q, head_dim]`,
+    in the type of q; with return_lse (out, lse), lse being the fp32 `[heads_q, rows of out]`
+    natural-log log-sum-exp of the scores. A row that may attend to nothing has out 0 and lse -inf.
+
+    PyTorch tensors are differentiable (lse too) and run where they are: the CPU engine for CPU
+    tensors, the GPU engine, on the current stream, for CUDA tensors. NumPy arrays and what turns
+    into them (DLPack) run on the CPU. Raises a jfa.Error.
+    """
+    out, lse = _backend(q).attention(
+        q,
+        k,
+        v,
+        kv_offsets,
+        q_offsets,
+        q_lengths,
+        kv_lengths,
+        causal,
+        window,
+        block_sparse,
+        softmax_scale,
+        softcap,
+        deterministic,
+        plan,
+    )
+    return (out, lse) if return_lse else out

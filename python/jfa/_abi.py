@@ -1,0 +1,251 @@
+"""The C ABI of include/jfa/jfa.h through ctypes: its structs, functions and errors."""
+
+import ctypes
+import itertools
+import os
+import pathlib
+import weakref
+from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void_p
+
+BF16, F16, F32, I32, I64 = range(5)
+CPU, CUDA = range(2)
+
+# An address for arrays without elements: the library takes a null one for an absent array.
+NOWHERE = 64
+
+
+class Error(Exception):
+    """A call failed; nothing was written."""
+
+
+class InvalidArgument(Error, ValueError):
+    """An argument breaks the contract; the message names it, its value and what is allowed."""
+
+
+class Unsupported(Error, NotImplementedError):
+    """Within the contract, but not offered by the engine of this device."""
+
+
+class OutOfMemory(Error, MemoryError):
+    """Memory for the call could not be had."""
+
+
+class Unavailable(Error, RuntimeError):
+    """The engine or the device is not there."""
+
+
+class InternalError(Error, RuntimeError):
+    """A defect of the library."""
+
+
+_ERRORS = {1: InvalidArgument, 2: Unsupported, 3: OutOfMemory, 4: Unavailable, 5: InternalError}
+
+
+class Tensor(ctypes.Structure):
+    """jfa_tensor"""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("dtype", c_int32),
+        ("rows", c_int64),
+        ("heads", c_int64),
+        ("head_dim", c_int64),
+        ("row_stride", c_int64),
+        ("head_stride", c_int64),
+    ]
+
+
+class Lse(ctypes.Structure):
+    """jfa_lse"""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("heads", c_int64),
+        ("rows", c_int64),
+        ("head_stride", c_int64),
+    ]
+
+
+class Index(ctypes.Structure):
+    """jfa_index"""
+
+    _fields_ = [("data", c_void_p), ("dtype", c_int32), ("size", c_int64)]
+
+
+class Inputs(ctypes.Structure):
+    """jfa_inputs"""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("q", Tensor),
+        ("k", Tensor),
+        ("v", Tensor),
+        ("kv_offsets", Index),
+        ("q_offsets", Index),
+        ("kv_lengths", Index),
+        ("q_lengths", Index),
+    ]
+
+
+class BlockSparse(ctypes.Structure):
+    """jfa_block_sparse"""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("block_q", c_int64),
+        ("block_kv", c_int64),
+        ("heads", c_int64),
+        ("row_offsets", Index),
+        ("columns", Index),
+    ]
+
+
+class Options(ctypes.Structure):
+    """jfa_options"""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("window_left", c_int64),
+        ("window_right", c_int64),
+        ("causal", c_int32),
+        ("deterministic", c_int32),
+        ("has_softmax_scale", c_int32),
+        ("softmax_scale", c_double),
+        ("softcap", c_double),
+        ("block_sparse", POINTER(BlockSparse)),
+    ]
+
+
+class Execution(ctypes.Structure):
+    """jfa_execution"""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("device", c_int32),
+        ("threads", c_int32),
+        ("workspace", c_void_p),
+        ("workspace_bytes", c_size_t),
+        ("stream", c_void_p),
+        ("check", c_void_p),
+    ]
+
+
+class ForwardOutputs(ctypes.Structure):
+    """jfa_forward_outputs"""
+
+    _fields_ = [("size", c_size_t), ("out", Tensor), ("lse", Lse)]
+
+
+class BackwardInputs(ctypes.Structure):
+    """jfa_backward_inputs"""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("dout", Tensor),
+        ("out", Tensor),
+        ("lse", Lse),
+        ("dlse", Lse),
+    ]
+
+
+class BackwardOutputs(ctypes.Structure):
+    """jfa_backward_outputs"""
+
+    _fields_ = [("size", c_size_t), ("dq", Tensor), ("dk", Tensor), ("dv", Tensor)]
+
+
+def sized(struct, *fields):
+    """An argument struct: its size, then `fields`; those left out are absent."""
+    return struct(ctypes.sizeof(struct), *fields)
+
+
+def _load():
+    path = os.environ.get("JFA_LIBRARY") or pathlib.Path(__file__).with_name("libjfa.so")
+    library = ctypes.CDLL(os.fspath(path))
+    call = [POINTER(Inputs), POINTER(Options)]
+    size = POINTER(c_size_t)
+    for name, result, arguments in (
+        ("last_error", c_char_p, []),
+        ("version", c_char_p, []),
+        ("plan_create", c_int32, [*call, POINTER(Execution), POINTER(c_void_p)]),
+        ("plan_destroy", None, [c_void_p]),
+        ("workspace_sizes", c_int32, [*call, POINTER(Execution), size, size]),
+        ("plan_workspace_size", c_int32, [*call, POINTER(Execution), size]),
+        ("forward", c_int32, [*call, POINTER(ForwardOutputs), POINTER(Execution), c_void_p]),
+        (
+            "backward",
+            c_int32,
+            [
+                *call,
+                POINTER(BackwardInputs),
+                POINTER(BackwardOutputs),
+                POINTER(Execution),
+                c_void_p,
+            ],
+        ),
+    ):
+        function = getattr(library, "jfa_" + name)
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+_library = _load()
+version = _library.jfa_version().decode()
+
+
+def _check(status):
+    """Raises what a status other than JFA_OK stands for, with the library's message."""
+    if status != 0:
+        raise _ERRORS[status](_library.jfa_last_error().decode())
+
+
+def forward(inputs, options, outputs, execution, plan=None):
+    _check(_library.jfa_forward(inputs, options, outputs, execution, plan))
+
+
+def backward(inputs, options, given, outputs, execution, plan=None):
+    _check(_library.jfa_backward(inputs, options, given, outputs, execution, plan))
+
+
+def workspace_sizes(inputs, options, execution):
+    """Bytes of workspace that forward and backward need."""
+    ahead, back = c_size_t(), c_size_t()
+    _check(_library.jfa_workspace_sizes(inputs, options, execution, ahead, back))
+    return ahead.value, back.value
+
+
+def plan_workspace_size(inputs, options, execution):
+    """Bytes of workspace that a plan lives in."""
+    size = c_size_t()
+    _check(_library.jfa_plan_workspace_size(inputs, options, execution, size))
+    return size.value
+
+
+class PlanNumber(c_int64):
+    """Owns a plan of the library, which lives as long as this object: a number to look it up by."""
+
+
+_plans = {}  # number -> jfa_plan*
+_numbers = itertools.count(1)
+
+
+def _destroy_plan(number):
+    _library.jfa_plan_destroy(_plans.pop(number))
+
+
+def create_plan(inputs, options, execution):
+    """A plan of the library, as a PlanNumber."""
+    handle = c_void_p()
+    _check(_library.jfa_plan_create(inputs, options, execution, handle))
+    number = PlanNumber(next(_numbers))
+    _plans[number.value] = handle
+    weakref.finalize(number, _destroy_plan, number.value).atexit = False
+    return number
+
+
+def plan_handle(number):
+    """The jfa_plan* of a plan's number."""
+    if number not in _plans:
+        raise InvalidArgument("plan is no longer there, must live until the last call that uses it")
+    return _plans[number]

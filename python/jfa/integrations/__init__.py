@@ -1,0 +1,1 @@
+"""JFA inside other packages."""

@@ -1,0 +1,125 @@
+"""Registers JFA with Hugging Face transformers: import this module, then load a model with
+`attn_implementation="jfa"`.
+
+Padding, on either side, is skipped in place: a padded batch is a jagged batch whose padding lies in
+gaps between sequences. Batches without padding, all sequences in one row, are told apart by
+`cu_seq_lens_q` and `cu_seq_lens_k` (as DataCollatorWithFlattening gives them) or by `position_ids`
+that begin again at 0. Attention weights cannot be had.
+"""
+
+import torch
+from transformers import AttentionInterface, AttentionMaskInterface
+
+from jfa import attention
+from jfa._arguments import require
+
+
+def padding_mask(batch_size, q_length, kv_length, q_offset=0, attention_mask=None, **unused):
+    """What a model makes of its attention_mask, `[batch, up to kv_length]`: the same, checked, or
+    None where every key is in use."""
+    if attention_mask is None:
+        if q_offset + q_length >= kv_length:
+            return None
+        # The keys past the queries are capacity of a static cache.
+        device = unused.get("device")
+        return torch.ones(batch_size, q_offset + q_length, dtype=torch.bool, device=device)
+    keep = attention_mask[:, -kv_length:].bool()
+    begins = keep[:, 1:] & ~keep[:, :-1]
+    torch._assert_async(
+        (begins.sum(1) + keep[:, 0] <= 1).all(),
+        "attention_mask has several runs of tokens in a row, must have one, padded on either side",
+    )
+    return keep
+
+
+def _runs(keep, length):
+    """Offsets `[2 * batch + 1]` and lengths `[2 * batch]` of rows `[batch * length]`, of which
+    `keep`, `[batch, up to length]`, says which are in use. Each row of the batch becomes two
+    sequences: the padding on the left, unused, and the tokens, with the padding on the right as
+    their gap."""
+    batch = keep.shape[0]
+    used = keep.sum(1)
+    begin = torch.arange(batch, device=keep.device) * length
+    first = begin + keep.int().argmax(1)
+    end = begin.new_full((1,), batch * length)
+    offsets = torch.cat([torch.stack([begin, first], 1).flatten(), end])
+    return offsets, torch.stack([torch.zeros_like(used), used], 1).flatten()
+
+
+def _offsets_of_positions(position_ids):
+    """Offsets of sequences in one row, each beginning at position 0. As many sequences as rows,
+    most of them empty: how many there are is known on the device alone."""
+    begins = position_ids.flatten() == 0
+    begins[0] = True
+    number = begins.cumsum(0) - 1
+    lengths = torch.zeros_like(number).scatter_add_(0, number, torch.ones_like(number))
+    return torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+
+
+def _layout(query, key, attention_mask, causal, position_ids, cu_seq_lens_q, cu_seq_lens_k):
+    """Where the sequences lie: (kv_offsets, q_offsets, kv_lengths, q_lengths)."""
+    (batch, _, q_length, _), kv_length = query.shape, key.shape[2]
+    if attention_mask is not None:
+        dims = attention_mask.dim()
+        require(dims == 2, "attention_mask.dim()", dims, "2: this model makes masks of its own")
+        if causal or q_length == kv_length:
+            keep_q = attention_mask[:, -q_length:]
+        else:  # cross attention: the mask is the keys'
+            keep_q = attention_mask.new_ones(batch, q_length)
+        kv_offsets, kv_lengths = _runs(attention_mask, kv_length)
+        q_offsets, q_lengths = _runs(keep_q, q_length)
+        return kv_offsets, q_offsets, kv_lengths, q_lengths
+    if cu_seq_lens_q is not None and cu_seq_lens_k is not None:
+        return cu_seq_lens_k, cu_seq_lens_q, None, None
+    if batch == 1 and q_length == kv_length and position_ids is not None:
+        offsets = _offsets_of_positions(position_ids)
+        return offsets, offsets, None, None
+    rows = torch.arange(batch + 1, device=query.device)
+    return rows * kv_length, rows * q_length, None, None
+
+
+def jfa_attention(
+    module,
+    query,
+    key,
+    value,
+    attention_mask,
+    dropout=0.0,
+    scaling=None,
+    sliding_window=None,
+    softcap=None,
+    is_causal=None,
+    position_ids=None,
+    cu_seq_lens_q=None,
+    cu_seq_lens_k=None,
+    s_aux=None,
+    **_,
+):
+    """transformers' attention interface: query `[batch, heads, length, head_dim]`, out
+    `[batch, length, heads, head_dim]`."""
+    require(dropout == 0, "dropout", dropout, "0: set the config's attention dropout to 0")
+    require(s_aux is None, "s_aux", "given", "None: attention sinks are not offered")
+    causal = module.is_causal if is_causal is None else is_causal
+    kv_offsets, q_offsets, kv_lengths, q_lengths = _layout(
+        query, key, attention_mask, causal, position_ids, cu_seq_lens_q, cu_seq_lens_k
+    )
+    q, k, v = (t.transpose(1, 2).flatten(0, 1) for t in (query, key, value))
+    left = -1 if sliding_window is None else sliding_window - 1
+    out = attention(
+        q,
+        k,
+        v,
+        kv_offsets,
+        q_offsets,
+        q_lengths=q_lengths,
+        kv_lengths=kv_lengths,
+        causal=causal,
+        window=(left, -1 if causal else left),
+        softmax_scale=scaling,
+        softcap=softcap or 0.0,
+    )
+    return out.unflatten(0, (query.shape[0], query.shape[2])), None
+
+
+AttentionInterface.register("jfa", jfa_attention)
+AttentionMaskInterface.register("jfa", padding_mask)

@@ -1,0 +1,232 @@
+"""The operators under opcheck, torch.compile, autograd's tools, autocast and torch.func."""
+
+import copy
+
+import jfa
+import pytest
+import torch
+from batches import batch, offsets_of
+from jfa import _torch
+from torch.utils.checkpoint import checkpoint
+
+LENGTHS = [3, 0, 17, 1]
+
+
+def arguments(device, dtype, *, broadcast=False, plan=False, gradient=True, causal=True):
+    """Arguments of the operator jfa::forward."""
+    q, k, v, kv_offsets, q_offsets = batch(LENGTHS, device, dtype)
+    if broadcast:
+        q, q_offsets = q[:3].contiguous(), None
+    number = jfa.Plan(q, k, v, kv_offsets, q_offsets, causal=causal).number if plan else None
+    tensors = [t.requires_grad_(gradient) for t in (q, k, v)]
+    problem = (*tensors, kv_offsets, q_offsets, None, None, causal, (-1, -1), None, number)
+    return (*_torch._arguments(*problem), None, 0.0, False)
+
+
+@pytest.mark.parametrize("plan", [False, True])
+@pytest.mark.parametrize("broadcast", [False, True])
+def test_opcheck(device, dtype, broadcast, plan):
+    given = arguments(device, dtype, broadcast=broadcast, plan=plan)
+    torch.library.opcheck(torch.ops.jfa.forward.default, given)
+    detached = [t.detach() if isinstance(t, torch.Tensor) else t for t in given]
+    out, lse = torch.ops.jfa.forward.default(*detached)
+    for dlse in (None, torch.randn_like(lse)):
+        given = (torch.randn_like(out), out, lse, dlse, *detached)
+        torch.library.opcheck(torch.ops.jfa.backward.default, given)
+
+
+def compiled(function):
+    """`function` compiled whole; a second compilation is an error, but for the one that makes sizes
+    dynamic."""
+    torch._dynamo.reset()
+    return torch.compile(function, fullgraph=True, dynamic=True, backend="aot_eager")
+
+
+def layer(q, k, v, kv_offsets, q_offsets, weight, plan=None):
+    out, lse = jfa.attention(
+        q @ weight, k, v, kv_offsets, q_offsets, causal=True, return_lse=True, plan=plan
+    )
+    return (out * 2).sum() + lse.nan_to_num(neginf=0.0).sum()
+
+
+@pytest.mark.parametrize("broadcast", [False, True])
+@pytest.mark.parametrize("planned", [False, True])
+def test_compiles_once_for_all_shapes(device, dtype, broadcast, planned):
+    step = compiled(layer)
+    torch._dynamo.config.error_on_recompile = True
+    try:
+        for lengths in ([3, 4, 5], [7, 2], [16, 0, 1, 30, 5], [2, 2, 9]):
+            q, k, v, kv_offsets, q_offsets = batch(lengths, device, dtype)
+            if broadcast:
+                q, q_offsets = q[:2].contiguous(), None
+            weight = torch.randn(16, 16, device=device, dtype=dtype, requires_grad=True)
+            given = [t.requires_grad_() for t in (q, k, v)]
+            plan = jfa.Plan(*given, kv_offsets, q_offsets, causal=True) if planned else None
+            expected = layer(*given, kv_offsets, q_offsets, weight)
+            result = step(*given, kv_offsets, q_offsets, weight, plan)
+            torch.testing.assert_close(result, expected)
+            leaves = [*given, weight]
+            for a, b in zip(
+                torch.autograd.grad(result, leaves), torch.autograd.grad(expected, leaves)
+            ):
+                torch.testing.assert_close(a, b)
+    finally:
+        torch._dynamo.config.error_on_recompile = False
+
+
+def test_plan_is_made_inside_compiled_code(device, dtype):
+    def two_layers(q, k, v, kv_offsets, q_offsets):
+        plan = jfa.Plan(q, k, v, kv_offsets, q_offsets, causal=True)
+        for _ in range(2):
+            q = jfa.attention(q, k, v, kv_offsets, q_offsets, causal=True, plan=plan)
+        return q
+
+    given = batch(LENGTHS, device, dtype)
+    assert torch.equal(compiled(two_layers)(*given), two_layers(*given))
+
+
+def test_inductor(device, dtype):
+    given = batch(LENGTHS, device, dtype)
+    step = torch.compile(jfa.attention, fullgraph=True, dynamic=True)
+    torch.testing.assert_close(step(*given, causal=True), jfa.attention(*given, causal=True))
+
+
+def test_activation_checkpointing(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    results = []
+    for run in (lambda f, *a: f(*a), lambda f, *a: checkpoint(f, *a, use_reentrant=False)):
+        leaves = [t.clone().requires_grad_() for t in (q, k, v)]
+        plan = jfa.Plan(*leaves, *offsets)
+        out = run(lambda *qkv: jfa.attention(*qkv, *offsets, plan=plan), *leaves)
+        out.square().sum().backward()
+        results.append([t.grad for t in leaves])
+    assert all(torch.equal(a, b) for a, b in zip(*results))
+
+
+def test_gradients_by_differences():
+    """Of out and lse, in the direction of one random step for each input."""
+    q, k, v, *offsets = batch([4, 0, 6], "cpu", torch.float32, heads=4, heads_kv=2, head_dim=8)
+    d_out, d_lse = torch.randn_like(q), torch.randn(4, 10)
+
+    def loss(q, k, v):
+        options = dict(causal=True, softcap=3.0, return_lse=True)
+        out, lse = jfa.attention(q, k, v, *offsets, **options)
+        return (out * d_out).double().sum() + (lse * d_lse).double().sum()
+
+    leaves = [t.requires_grad_() for t in (q, k, v)]
+    gradients = torch.autograd.grad(loss(*leaves), leaves)
+    for i, gradient in enumerate(gradients):
+        step = torch.randn_like(gradient)
+        at = [t.detach() for t in leaves]
+        ahead, back = list(at), list(at)
+        ahead[i], back[i] = at[i] + 1e-2 * step, at[i] - 1e-2 * step
+        difference = (loss(*ahead) - loss(*back)) / 2e-2
+        torch.testing.assert_close(
+            (gradient * step).double().sum(), difference, rtol=3e-3, atol=3e-3
+        )
+
+
+def test_only_wanted_gradients(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    v.requires_grad_()
+    jfa.attention(q, k, v, *offsets).sum().backward()
+    assert v.grad is not None and q.grad is None
+    out, lse = jfa.attention(q.requires_grad_(), k, v, *offsets, return_lse=True)
+    (dq,) = torch.autograd.grad(lse.nan_to_num(neginf=0.0).sum(), [q])  # out is not used
+    assert dq.abs().sum() > 0
+
+
+def test_second_derivatives_are_refused(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    q.requires_grad_()
+    (dq,) = torch.autograd.grad(
+        jfa.attention(q, k, v, *offsets).square().sum(), [q], create_graph=True
+    )
+    with pytest.raises(RuntimeError, match="differentiate twice"):
+        dq.sum().backward()
+
+
+def test_autocast(device):
+    q, k, v, *offsets = batch(LENGTHS, device, torch.float32)
+    q.requires_grad_()
+    with torch.autocast(device, dtype=torch.bfloat16):
+        out = jfa.attention(q, k, v, *offsets)
+    assert out.dtype == torch.bfloat16
+    out.float().sum().backward()
+    assert q.grad.dtype == torch.float32
+    expected = jfa.attention(*(t.detach().bfloat16() for t in (q, k, v)), *offsets)
+    assert torch.equal(out, expected)
+
+
+def test_transforms_are_refused(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+
+    def total(q):
+        return jfa.attention(q, k, v, *offsets).sum()
+
+    for transform, argument in ((torch.func.vmap, q[None]), (torch.func.grad, q)):
+        with pytest.raises(jfa.Unsupported, match="torch.func"):
+            transform(total)(argument)
+
+
+def test_plan(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    plan = jfa.Plan(torch.full_like(q, torch.nan), k, v, *offsets, causal=True)  # shapes count
+    out = jfa.attention(q, k, v, *offsets, causal=True, plan=plan)
+    assert torch.equal(out, jfa.attention(q, k, v, *offsets, causal=True))
+    with pytest.raises(jfa.InvalidArgument, match="plan"):
+        jfa.attention(q[:9], k, v, offsets[0], offsets_of([3, 3, 3, 0], device), plan=plan)
+
+
+def test_plan_outlives_its_object(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    q.requires_grad_()
+    out = jfa.attention(q, k, v, *offsets, plan=jfa.Plan(q, k, v, *offsets))
+    out.sum().backward()  # the plan is gone but for what autograd kept
+    assert q.grad.isfinite().all()
+    plan = jfa.Plan(q, k, v, *offsets)
+    number = plan.number.clone()
+    del plan
+    with pytest.raises(jfa.InvalidArgument, match="no longer there"):
+        _torch._forward_op(
+            *arguments(device, dtype)[:9], number, 0, 0, False, -1, -1, None, 0.0, False
+        )
+
+
+def test_module_can_be_copied_and_frozen(device, dtype):
+    """Nothing of a call stays in a module: deepcopy, no_grad and inference_mode work."""
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    expected = jfa.attention(q, k, v, *offsets)
+    with torch.inference_mode():
+        assert torch.equal(jfa.attention(*copy.deepcopy((q, k, v)), *offsets), expected)
+    with torch.no_grad():
+        assert not jfa.attention(q.requires_grad_(), k, v, *offsets).requires_grad
+
+
+def test_errors(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    refused = [
+        (dict(q=q[0]), r"q\.dim\(\) is 2, must be 3"),
+        (dict(q=q.double()), r"q\.dtype is torch.float64, must be one of"),
+        (dict(v=v[:-1]), r"v\.rows is 20, must be 21"),
+        (dict(kv_offsets=offsets[0].float()), r"kv_offsets\.dtype is fp32, must be int"),
+        (dict(q_offsets=offsets[1][:2]), r"q_offsets\.size is 2, must be 5"),
+        (dict(q_offsets=offsets[1][:0]), r"q_offsets\.size is 0, must be 5"),
+        (dict(softcap=-1.0), r"softcap is -1, must be 0"),
+        (dict(window=(-2, 0)), r"window\.left is -2, must be -1"),
+        (dict(window=(1, 2, 3)), r"window is \(1, 2, 3\), must be a pair"),
+        (dict(block_sparse=jfa.BlockSparse(32, 64, offsets[0], offsets[0])), "block_q is 32"),
+        (dict(q_offsets=None, q_lengths=offsets[0][1:]), "q_lengths is given without q_offsets"),
+    ]
+    given = dict(q=q, k=k, v=v, kv_offsets=offsets[0], q_offsets=offsets[1])
+    for change, message in refused:
+        with pytest.raises(jfa.InvalidArgument, match=message):
+            jfa.attention(**{**given, **change})
+        with pytest.raises(ValueError):
+            jfa.attention(**{**given, **change})
+
+
+def test_wrong_offsets_are_named():
+    q, k, v, *offsets = batch(LENGTHS, "cpu", torch.float32)
+    with pytest.raises(ValueError, match=r"kv_offsets\[2\]"):
+        jfa.attention(q, k, v, torch.tensor([0, 9, 3, 4, 5]), offsets[1])

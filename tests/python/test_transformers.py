@@ -1,0 +1,128 @@
+"""Hugging Face models with random weights, run by JFA and by their own eager attention."""
+
+import pytest
+import torch
+
+transformers = pytest.importorskip("transformers", minversion="5.0")
+import jfa.integrations.transformers  # noqa: E402, F401 registers "jfa"
+
+SIZES = dict(vocab_size=100, hidden_size=64, num_hidden_layers=2, num_attention_heads=4)
+LENGTHS = [5, 1, 19, 12]
+
+
+def models(device, config):
+    """One model twice: with eager attention and with JFA's."""
+    config.update(dict(attention_probs_dropout_prob=0.0, attention_dropout=0.0))
+    made = []
+    for name in ("eager", "jfa"):
+        torch.manual_seed(1)
+        config._attn_implementation = name
+        model = transformers.AutoModel.from_config(config).eval().to(device)
+        made.append(model.bfloat16() if device == "cuda" else model)
+    return made
+
+
+def padded(device, side):
+    """(input_ids, attention_mask) of tokens padded on one side."""
+    length = max(LENGTHS)
+    ids = torch.randint(1, 100, (len(LENGTHS), length), device=device)
+    position = torch.arange(length, device=device)
+    lengths = torch.tensor(LENGTHS, device=device)[:, None]
+    mask = position < lengths if side == "right" else position >= length - lengths
+    return ids, mask.long()
+
+
+def bert():
+    return transformers.BertConfig(**SIZES, intermediate_size=128)
+
+
+def modernbert():
+    layers = dict(local_attention=6, global_attn_every_n_layers=2)
+    return transformers.ModernBertConfig(**SIZES, intermediate_size=128, pad_token_id=0, **layers)
+
+
+def llama():
+    return transformers.LlamaConfig(**SIZES, num_key_value_heads=2, intermediate_size=128)
+
+
+def mistral():
+    return transformers.MistralConfig(
+        **SIZES, num_key_value_heads=2, intermediate_size=128, sliding_window=4
+    )
+
+
+TOLERANCE = {"cpu": dict(rtol=1e-4, atol=1e-4), "cuda": dict(rtol=5e-2, atol=5e-2)}
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("config", [bert, modernbert, llama, mistral])
+def test_padded_batches(device, config, side):
+    ids, mask = padded(device, side)
+    results = []
+    for model in models(device, config()):
+        out = model(input_ids=ids, attention_mask=mask).last_hidden_state
+        rows = out[mask.bool()]
+        rows.square().mean().backward()
+        gradients = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
+        results.append((rows, torch.cat(gradients)))
+    for expected, got in zip(*results):
+        torch.testing.assert_close(got, expected, **TOLERANCE[device])
+
+
+@pytest.mark.parametrize("told_by", ["cu_seq_lens", "position_ids"])
+@pytest.mark.parametrize("config", [bert, llama, mistral])
+def test_packed_batches(device, config, told_by):
+    """All tokens in one row, without padding, as DataCollatorWithFlattening makes it."""
+    ids, mask = padded(device, "right")
+    eager, model = models(device, config())
+    lengths = torch.tensor(LENGTHS)
+    options = dict(position_ids=torch.cat([torch.arange(n) for n in LENGTHS])[None].to(device))
+    if told_by == "cu_seq_lens":
+        cu = torch.nn.functional.pad(lengths.cumsum(0), (1, 0)).int().to(device)
+        options.update(cu_seq_lens_q=cu, cu_seq_lens_k=cu)
+        options.update(max_length_q=max(LENGTHS), max_length_k=max(LENGTHS))
+    elif config is bert:
+        pytest.skip("Bert's layers do not hand on position_ids")
+    with torch.no_grad():
+        expected = eager(input_ids=ids, attention_mask=mask).last_hidden_state[mask.bool()]
+        got = model(input_ids=ids[mask.bool()][None], **options).last_hidden_state[0]
+    torch.testing.assert_close(got, expected, **TOLERANCE[device])
+
+
+@pytest.mark.parametrize("cache", ["dynamic", "static"])
+def test_generation(device, cache):
+    """Key caches, growing and of fixed capacity, of prompts padded on the left."""
+    config = llama()
+    config.update(dict(attention_dropout=0.0))
+    texts = []
+    ids, mask = padded(device, "left")
+    for name in ("eager", "jfa"):
+        torch.manual_seed(1)
+        config._attn_implementation = name
+        model = transformers.AutoModelForCausalLM.from_config(config).eval().to(device)
+        if device == "cuda":
+            pytest.skip("in bf16 the likeliest token may differ")
+        options = dict(max_new_tokens=6, do_sample=False, cache_implementation=cache)
+        texts.append(model.generate(input_ids=ids, attention_mask=mask, **options))
+    assert torch.equal(*texts)
+
+
+def test_cross_attention(device):
+    config = transformers.BartConfig(
+        vocab_size=100, d_model=64, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=128, decoder_ffn_dim=128, dropout=0.0,
+    )  # fmt: skip
+    ids, mask = padded(device, "right")
+    results = [
+        model(input_ids=ids, attention_mask=mask, decoder_input_ids=ids[:, :7]).last_hidden_state
+        for model in models(device, config)
+    ]
+    torch.testing.assert_close(results[1], results[0], **TOLERANCE[device])
+
+
+def test_what_is_not_offered_is_refused(device):
+    ids, mask = padded(device, "right")
+    model = models(device, bert())[1]
+    mask[0, 2] = 0  # a hole
+    with pytest.raises(RuntimeError, match="several runs of tokens"):
+        model(input_ids=ids, attention_mask=mask)
