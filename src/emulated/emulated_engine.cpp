@@ -41,7 +41,7 @@ void expose_call(const Problem& problem, const ForwardOutputs& outputs, const Ex
   exposure.add("ticket", workspace, kTicketBytes, BufferUse::InOut);
   exposure.add("planned", workspace + kTicketBytes, plan_bytes(problem), BufferUse::Scratch);
   if (plan != nullptr) {
-    exposure.add("plan", plan->sequences, plan_bytes(problem), BufferUse::Input);
+    exposure.add("plan", plan->sequences, plan_bytes(problem), BufferUse::InOut);
   }
   exposure.add("check", execution.check, sizeof(*execution.check), BufferUse::Output);
 }

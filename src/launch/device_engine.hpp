@@ -5,6 +5,7 @@
 #include <string>
 
 #include "launch/launch_forward.hpp"
+#include "launch/ticket_users.hpp"
 #include "plan/index_check.hpp"
 
 namespace jfa {
@@ -19,6 +20,9 @@ struct DevicePlan {
   bool broadcast_q = false;
   ItemShape shape{};
   std::int64_t block_q = 0;  // of a block-sparse mask; 0: none is given
+  TicketUsers users{};
+
+  int* ticket(int index) const { return reinterpret_cast<int*>(sequences + batch) + index; }
 };
 
 /// Sequences, and for a block-sparse mask the first row of each in its lists.
@@ -28,7 +32,8 @@ inline std::size_t plan_bytes(const Problem& problem) {
          (problem.block_sparse ? batch * sizeof(int) : 0);
 }
 
-/// Workspace of a forward call: a line for the ticket, and a plan for calls without one.
+/// Workspace of a forward call: a line for a ticket, where that of a plan cannot be used, and a
+/// plan for calls without one.
 constexpr std::size_t kTicketBytes = 64;
 
 inline std::size_t forward_bytes(const Problem& problem) {
@@ -111,11 +116,15 @@ Status enqueue_forward(const ForwardKernel<Queue>& kernel, const Problem& proble
         1, {planner_params<M>(problem, shape, given), lists_of(problem, nullptr), execution.check});
   }
   if (problem.out_rows == 0) return {};
-  ForwardScratch scratch{nullptr, reinterpret_cast<int*>(workspace)};
-  scratch.plan = plan != nullptr
-                     ? plan->sequences
-                     : enqueue_plan<M>(problem, shape, workspace + kTicketBytes, queue).sequences;
-  kernel.launch(problem, outputs, scratch, queue);
+  if (plan == nullptr) {
+    const DevicePlan own = enqueue_plan<M>(problem, shape, workspace + kTicketBytes, queue);
+    kernel.launch(problem, outputs, {own.sequences, own.ticket(0)}, queue);
+    return {};
+  }
+  const int index = plan->users.of(workspace);
+  int* ticket = index < kPlanTickets ? plan->ticket(index) : reinterpret_cast<int*>(workspace);
+  if (index == kPlanTickets) queue.zero(ticket);
+  kernel.launch(problem, outputs, {plan->sequences, ticket}, queue);
   return {};
 }
 

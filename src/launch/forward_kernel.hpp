@@ -25,7 +25,7 @@ struct ForwardTraits {
 /// Device memory that a call needs besides its tensors.
 struct ForwardScratch {
   const PlannedSequence* plan = nullptr;
-  int* ticket = nullptr;  ///< holds 0 when the kernel starts
+  int* ticket = nullptr;  ///< holds 0 when the kernel starts and when it is done
 };
 
 /// `Queue` is what work on a machine is enqueued to.

@@ -69,7 +69,7 @@ typename K::Params forward_params(const Problem& problem, const ForwardOutputs& 
   using T = typename K::T;
   // Without rows a tensor may have no data; a tensor map wants an address all the same.
   const auto elements = [&](const ConstTensorView& t) {
-    const void* data = t.data != nullptr ? t.data : scratch.ticket;
+    const void* data = t.data != nullptr ? t.data : scratch.plan;
     return const_cast<T*>(static_cast<const T*>(data));
   };
   return K::make_params({.q = elements(problem.q),
@@ -118,7 +118,6 @@ struct ForwardChoice<M, C, Treats::Softcap> {
 template <class K, class Queue>
 void launch_forward(const Problem& problem, const ForwardOutputs& outputs,
                     const ForwardScratch& scratch, Queue& queue) {
-  queue.zero(scratch.ticket);
   queue.template launch<K>(queue.blocks(), forward_params<K>(problem, outputs, scratch));
 }
 

@@ -106,6 +106,8 @@ struct TensorMapSpec {
   std::uint64_t strides[4];
   std::uint32_t box[5];
   Swizzle swizzle;
+
+  bool operator==(const TensorMapSpec&) const = default;
 };
 
 }  // namespace jfa::inline JFA_BACKEND

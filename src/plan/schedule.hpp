@@ -52,6 +52,10 @@ constexpr int half_octaves(int x) noexcept {
   return 2 * octaves + static_cast<int>(std::int64_t{x} * x >> (2 * octaves + 1));
 }
 
+/// The end's words before `first_item` are tickets: counters that kernels draw items from. They
+/// hold 0 when no kernel runs that draws from them.
+inline constexpr int kPlanTickets = 5;
+
 /// How a kernel cuts a sequence's queries into tiles, and tiles into items of work. An item is a
 /// run of tiles that share keys and values where these fit the kernel's buffers, else one tile.
 struct ItemShape {

@@ -2,8 +2,10 @@
 // kernels refuses and checks: these tests need no GPU.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -259,6 +261,30 @@ TEST(EmulatedEngine, PlanOfOtherShapesOrDeviceIsRefused) {
   call.execution.device = Device::kCpu;
   EXPECT_EQ(message_of([&] { call.forward(&plan); }, ErrorCode::kInvalidArgument),
             "plan was made for another device than execution.device, must be made for it");
+}
+
+/// More workspaces than a plan has tickets, full of NaN.
+TEST(EmulatedEngine, PlanServesAnyNumberOfWorkspaces) {
+  EmulatedCall call;
+  const Plan plan(call.inputs, call.options, call.execution);
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  const std::size_t bytes = workspace_sizes(call.inputs, call.options, call.execution).forward;
+  std::vector<std::vector<Line>> workspaces(7, std::vector<Line>((bytes + 63) / 64));
+  const auto results = [&](std::vector<Line>& workspace) {
+    std::memset(workspace.data(), 0xFF, bytes);
+    call.execution.workspace = workspace.data();
+    call.execution.workspace_bytes = bytes;
+    call.out.fill(NAN);
+    call.forward(&plan);
+    const auto* out = reinterpret_cast<const std::byte*>(call.out.data());
+    return std::vector<std::byte>(out, out + call.out.bytes());
+  };
+  const auto expected = results(workspaces[0]);
+  for (int round = 0; round < 2; ++round) {
+    for (auto& workspace : workspaces) EXPECT_TRUE(results(workspace) == expected);
+  }
 }
 
 TEST(EmulatedEngine, WordsThatNoCallWroteAreRefused) {

@@ -117,6 +117,7 @@ ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& pr
                                       .batch = static_cast<int>(sequences),
                                       .ticket = device.template zeroed<int>(1)};
   device.template launch<K>(blocks, K::make_params(arguments));
+  EXPECT_EQ(device.download(arguments.ticket, 1)[0], 0) << "the next call's ticket";
   ForwardOutcome outcome;
   constexpr HalfFormat kFormat = kElementType<T> == ElementType::Bf16 ? kBf16Format : kF16Format;
   for (const T x : device.download(out, count)) {

@@ -73,7 +73,7 @@ struct ForwardArguments {
   const PlannedSequence* plan;  // made with the kernel's item_shape
   DeviceRows q_rows;            // its offsets have no data with broadcast_q
   int batch;
-  int* ticket;  // holds 0
+  int* ticket;  // holds 0, before and after
 };
 
 template <class Machine, ForwardConfig Config, template <class> class MaskPolicy = NoMask,
@@ -326,7 +326,10 @@ struct Forward {
         work.last_of_run = tile == last - 1 ? 1 : 0;
         publish(work);
       }
-      item = M::grid_size() + M::shuffle(ticket, 0);
+      const int drawn = M::shuffle(ticket, 0);
+      // One draw an item: this was the last of the launch.
+      if (drawn == items - 1 && M::lane() == 0) M::atomic_add(p.ticket, -items);
+      item = M::grid_size() + drawn;
     }
     publish(Work{});
   }
