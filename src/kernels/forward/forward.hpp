@@ -109,6 +109,7 @@ struct Forward {
     int q_head;        // the first of `pack` heads
     int kv_head;
     int q_row;  // first query of the tile, in its sequence
+    int q_end;  // behind its last
     int q_begin;
     int q_length;
     int kv_begin;
@@ -210,8 +211,8 @@ struct Forward {
     return group * kGroupRows >> p.pack_log2;
   }
   /// Whether a warpgroup has rows in a tile. Roles that skip a warpgroup's part ask this.
-  static JFA_DEVICE bool has_rows(const Params& p, int q_row, int q_length, int group) {
-    return q_row + first_query(p, group) < q_length;
+  static JFA_DEVICE bool has_rows(const Params& p, const Work& work, int group) {
+    return work.q_row + first_query(p, group) < work.q_end;
   }
 
   // ---- schedule
@@ -248,12 +249,23 @@ struct Forward {
             (plain_begin + C.keys - 1) / C.keys - blocks.begin, plain_end / C.keys - blocks.begin};
   }
 
+  /// Queries of one of a sequence's `tiles` tiles. Warpgroups' parts are dealt out evenly: two tiles
+  /// of two take less time than one of three and one of one.
+  static JFA_DEVICE Range queries_of(const Params& p, int q_length, int tiles, int tile) {
+    const int part = first_query(p, 1);
+    const int parts = (q_length + part - 1) / part;
+    const int each = parts / tiles;
+    const int larger = parts % tiles;  // tiles with one part more
+    const int begin = each * tile + (tile < larger ? tile : larger);
+    const int end = (begin + each + (tile < larger ? 1 : 0)) * part;
+    return {begin * part, end < q_length ? end : q_length};
+  }
+
   /// The tile's work, all but its place in a run. `tile` counts from the sequence's first.
-  static JFA_DEVICE Work describe(const Params& p, const PlannedSequence& s, int pack, int tile) {
-    const int row = tile * p.shape.tile_rows;
-    const int end = row + p.shape.tile_rows < s.q_length ? row + p.shape.tile_rows : s.q_length;
+  static JFA_DEVICE Work describe(const Params& p, const PlannedSequence& s, int pack, int tiles,
+                                  int tile) {
+    const Range queries = queries_of(p, s.q_length, tiles, tile);
     const Extent extent{s.q_length, s.kv_length};
-    const Range queries{row, end};
     const Blocks blocks = blocks_of(p, queries, extent);
     Work work{.visits = {},
               .blocks = blocks.end - blocks.begin,
@@ -262,7 +274,8 @@ struct Forward {
               .last_of_run = 1,
               .q_head = pack << p.pack_log2,
               .kv_head = pack / p.kv_packs,
-              .q_row = row,
+              .q_row = static_cast<int>(queries.begin),
+              .q_end = static_cast<int>(queries.end),
               .q_begin = s.q_begin,
               .q_length = s.q_length,
               .kv_begin = s.kv_begin,
@@ -321,7 +334,7 @@ struct Forward {
       const int first = place.run * run_tiles;
       const int last = first + run_tiles < tiles ? first + run_tiles : tiles;
       for (int tile = first; tile < last; ++tile) {
-        Work work = describe(p, s, place.pack, tile);
+        Work work = describe(p, s, place.pack, tiles, tile);
         work.first_of_run = tile == first ? 1 : 0;
         work.last_of_run = tile == last - 1 ? 1 : 0;
         publish(work);
@@ -341,7 +354,9 @@ struct Forward {
     const RaggedRows rows{work.q_begin, work.q_length};
     smem.q.fill(q, [&](QSlot& slot, Mbarrier& full) {
       for (int group = 0; group < kGroups; ++group) {
-        const int row = work.q_row + first_query(p, group);
+        // Without rows it is zeros from behind the sequence.
+        const int row =
+            has_rows(p, work, group) ? work.q_row + first_query(p, group) : work.q_length;
         tma_load(full, slot.group[group], p.q,
                  {0, work.q_head, rows.at(row), rows.end(), kRaggedRows});
       }
@@ -430,7 +445,7 @@ struct Forward {
     ListedColumns<M> columns[kGroups];
     JFA_UNROLL
     for (int group = 0; group < kGroups; ++group) {
-      if (!has_rows(p, work.q_row, work.q_length, group)) continue;
+      if (!has_rows(p, work, group)) continue;
       const int row = (work.q_row + first_query(p, group)) / lists.block_q;
       columns[group] = ListedColumns<M>::of(lists, work.q_head, std::int64_t{work.block_row} + row);
     }
@@ -471,7 +486,7 @@ struct Forward {
       for (int group = storer; group < kGroups; group += kStorers) {
         typename OReady::Key ready{q.phase};  // opened once for each use of the slot
         smem.o_ready[q.slot][group].pass(ready);
-        if (lead && has_rows(p, work.q_row, work.q_length, group)) {
+        if (lead && has_rows(p, work, group)) {
           const int row = work.q_row + first_query(p, group);
           tma_store(p.out, {0, work.q_head, rows.at(row), rows.end(), kRaggedRows},
                     smem.q.slots[q.slot].group[group]);
