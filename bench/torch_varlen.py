@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,6 +45,9 @@ def parse_args() -> argparse.Namespace:
                         help="(default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.2,
                         help="at most this long for one timing, at least 10 calls "
+                        "(default: %(default)s)")
+    parser.add_argument("--rest", type=float, default=0,
+                        help="idle so many times a call's time after each, as jfa bench does "
                         "(default: %(default)s)")
     parser.add_argument("--json", type=Path, metavar="OUT", help="file to write")
     return parser.parse_args()
@@ -87,7 +91,7 @@ class Call:
                                    retain_graph=True)
 
 
-def timed(calls: list[Callable[[], object]], seconds: float) -> list[float]:
+def timed(calls: list[Callable[[], object]], seconds: float, rest: float) -> list[float]:
     """Milliseconds of each of several calls, taking turns, after a few to warm up."""
     def run(count: int) -> list[float]:
         marks = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
@@ -101,7 +105,13 @@ def timed(calls: list[Callable[[], object]], seconds: float) -> list[float]:
     typical = statistics.median(run(4))
     count = min(max(int(1e3 * seconds / typical), 10), 400)
     run(count // 5 + 1)
-    return run(count + 1)[1:]
+    if rest == 0:
+        return run(count + 1)[1:]
+    times: list[float] = []
+    while len(times) < count:
+        times.append(run(2)[1])
+        time.sleep(1e-3 * rest * times[-1])
+    return times
 
 
 def make_calls(case: Case, backward: bool) -> list[Call]:
@@ -112,11 +122,12 @@ def make_calls(case: Case, backward: bool) -> list[Call]:
     return calls
 
 
-def time_case(case: Case, direction: str, seconds: float) -> list[float]:
+def time_case(case: Case, direction: str, seconds: float, rest: float) -> list[float]:
     if direction == "fwd":
         with torch.no_grad():
-            return timed([call.forward for call in make_calls(case, backward=False)], seconds)
-    return timed([call.backward for call in make_calls(case, backward=True)], seconds)
+            return timed([call.forward for call in make_calls(case, backward=False)],
+                         seconds, rest)
+    return timed([call.backward for call in make_calls(case, backward=True)], seconds, rest)
 
 
 def read_figures(path: Path) -> dict[tuple[str, str], float]:
@@ -162,7 +173,7 @@ def main() -> None:
         if case.block_sparse:
             continue
         for direction in args.direction.split(","):
-            times = time_case(case, direction, args.seconds)
+            times = time_case(case, direction, args.seconds, args.rest)
             rows.append(result(case, direction, times, figures.get((case.name, direction))))
             print(describe(rows[-1]), flush=True)
             torch.cuda.empty_cache()

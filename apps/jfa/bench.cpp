@@ -24,6 +24,7 @@ struct BenchArguments {
   EngineArguments engine;
   std::string direction = "fwd,bwd";
   double seconds = 1;
+  double rest = 0;
   std::uint64_t seed = 1;
   std::string targets;
   std::string json;
@@ -189,6 +190,7 @@ nlohmann::ordered_json bench_header(const BenchArguments& arguments, const Machi
   header["copy_gbps"] = machine.ceilings.bytes / 1e9;
   header["seed"] = arguments.seed;
   header["seconds"] = arguments.seconds;
+  if (machine.card) header["rest"] = arguments.rest;
   if (targets) header["targets_card"] = targets->card;
   return header;
 }
@@ -197,7 +199,7 @@ nlohmann::ordered_json bench_header(const BenchArguments& arguments, const Machi
 Result time_on_gpu(const Case& c, const Machine& machine, const BenchArguments& arguments) {
   GpuWorkload workload(c, machine.execution, *machine.card, arguments.seed);
   const Work work = work_of(workload.batch(), Direction::kForward);
-  const Timing timing = workload.time_forward(arguments.seconds);
+  const Timing timing = workload.time_forward(arguments.seconds, arguments.rest);
   return {c.name,
           Direction::kForward,
           work,
@@ -302,6 +304,12 @@ void add_bench(CLI::App& app) {
       .add_option("--seconds", arguments->seconds,
                   "Time a case and direction for this long, at least three calls")
       ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  command
+      .add_option("--rest", arguments->rest,
+                  "GPU: idle so many times a call's time after each timed call. A card at its\n"
+                  "power limit lowers its clocks after some tens of milliseconds of work")
+      ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
   command.add_option("--seed", arguments->seed, "Of the random inputs")->capture_default_str();
   command.add_option("--targets", arguments->targets,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "cuda/random_fill.hpp"
 #include "sampled_error.hpp"
@@ -87,7 +88,7 @@ double GpuWorkload::time_host() {
   return median(times);
 }
 
-Timing GpuWorkload::time_forward(double seconds) {
+Timing GpuWorkload::time_forward(double seconds, double rest) {
   constexpr double kMinCalls = 10;
   constexpr double kMaxCalls = 400;  // so many fit the stream's queue
   const auto time_some = [&](double calls) {
@@ -102,7 +103,15 @@ Timing GpuWorkload::time_forward(double seconds) {
   };
   const double calls = std::clamp(1000 * seconds / median(time_some(3)), kMinCalls, kMaxCalls);
   time_some(calls / 5);
-  const std::vector<double> times = time_some(calls);
+  const auto time_rested = [&](double count) {
+    std::vector<double> all;
+    while (static_cast<double>(all.size()) < count) {
+      all.push_back(time_some(1).front());
+      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(rest * all.back()));
+    }
+    return all;
+  };
+  const std::vector<double> times = rest > 0 ? time_rested(calls) : time_some(calls);
   return {.median_ms = median(times),
           .min_ms = *std::min_element(times.begin(), times.end()),
           .repeats = times.size(),

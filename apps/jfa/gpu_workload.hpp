@@ -21,8 +21,9 @@ class GpuWorkload {
   const Batch& batch() const noexcept { return batch_; }
   std::size_t copies() const noexcept { return instances_.size(); }
 
-  /// Times forward calls with events of the stream, for about `seconds`, at least ten calls.
-  Timing time_forward(double seconds);
+  /// Times forward calls with events of the stream, for about `seconds`, at least ten calls. With a
+  /// `rest` above 0 the card idles so many times a call's time after each.
+  Timing time_forward(double seconds, double rest);
 
   /// Relative error of some rows of the last results, drawn at random, against fp64.
   double sampled_error() const;

@@ -21,12 +21,12 @@ void add_kernels(std::vector<ForwardKernel<EmulatedQueue>>& to) {
   to.push_back(kernel<128, Wide, Half, Nothing>());
   to.push_back(kernel<128, Short, Half, Nothing>());
   to.push_back(kernel<128, Wide, Half, Window>());
-  to.push_back(kernel<128, Short, Half, Window>());
+  to.push_back(kernel<128, Narrow, Half, Window>());
   to.push_back(kernel<128, Small, Half, Softcap>());
-  to.push_back(kernel<128, Listed, Half, Lists>());
+  to.push_back(kernel<128, Narrow, Half, Lists>());
   to.push_back(kernel<256, Wide, Half, Window>());
   to.push_back(kernel<256, Small, Half, Softcap>());
-  to.push_back(kernel<256, Listed, Half, Lists>());
+  to.push_back(kernel<256, Narrow, Half, Lists>());
 }
 
 }  // namespace

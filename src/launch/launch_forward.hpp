@@ -129,7 +129,9 @@ ForwardKernel<Queue> forward_kernel() {
   return {{.dtype = Half ? DType::kF16 : DType::kBf16,
            .head_dim = HeadDim,
            .tile_rows = K::kTileRows,
-           .short_keys = Shape == Tiles::Short ? kConfig.kv_slots / 2 * kConfig.keys : 0,
+           .short_keys = Shape == Tiles::Short || (Shape == Tiles::Narrow && What == Treats::Window)
+                             ? kConfig.kv_slots / 2 * kConfig.keys
+                             : 0,
            .masked = What != Treats::Nothing,
            .listed = What == Treats::Lists || What == Treats::Softcap,
            .capped = What == Treats::Softcap},

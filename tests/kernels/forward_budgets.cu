@@ -18,14 +18,15 @@ void launch_plain() {
 
 template <bool Half>
 void launch_forward() {
-  constexpr ForwardConfig kShort128 = forward_config(128, Tiles::Short, Half);
+  constexpr ForwardConfig kNarrow128 = forward_config(128, Tiles::Narrow, Half);
   constexpr ForwardConfig k256 = forward_config(256, Tiles::Wide, Half);
   launch_plain<forward_config(64, Tiles::Wide, Half)>();
   launch_plain<forward_config(128, Tiles::Wide, Half)>();
-  launch_plain<kShort128>();
+  launch<Forward<Hopper, forward_config(128, Tiles::Short, Half)>>(1, {}, nullptr);
+  launch<Forward<Hopper, kNarrow128, WindowMask>>(1, {}, nullptr);
   launch<Forward<Hopper, k256, WindowMask>>(1, {}, nullptr);
-  launch<Forward<Hopper, forward_config(128, Tiles::Listed, Half), ListedMask>>(1, {}, nullptr);
-  launch<Forward<Hopper, forward_config(256, Tiles::Listed, Half), ListedMask>>(1, {}, nullptr);
+  launch<Forward<Hopper, kNarrow128, ListedMask>>(1, {}, nullptr);
+  launch<Forward<Hopper, forward_config(256, Tiles::Narrow, Half), ListedMask>>(1, {}, nullptr);
   launch<Forward<Hopper, forward_config(64, Tiles::Small, Half), ListedMask, CappedScores>>(
       1, {}, nullptr);
   launch<Forward<Hopper, forward_config(128, Tiles::Small, Half), ListedMask, CappedScores>>(

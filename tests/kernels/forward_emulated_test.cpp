@@ -16,6 +16,8 @@ constexpr ForwardConfig kDim64 = {.head_dim = 64};
 constexpr ForwardConfig kWide64 = {
     .head_dim = 64, .groups = 3, .keys = 80, .q_slots = 2, .kv_slots = 6};
 constexpr ForwardConfig kTurns64 = forward_config(64, Tiles::Wide, false);
+constexpr ForwardConfig kNarrow64 = {
+    .head_dim = 64, .groups = 3, .keys = 64, .q_slots = 2, .kv_slots = 8};
 constexpr ForwardConfig kOneQ64 = {.head_dim = 64, .keys = 80, .q_slots = 1};
 constexpr ForwardConfig kDim128 = forward_config(128, Tiles::Short, false);
 constexpr ForwardConfig kWide128 = forward_config(128, Tiles::Wide, false);
@@ -121,6 +123,7 @@ void check_masks(std::uint64_t turn) {
 
 TEST(ForwardEmulated, Masks) { check_masks<Forward<M, kDim64, WindowMask>>(0); }
 TEST(ForwardEmulated, MasksThreeWarpgroups) { check_masks<Forward<M, kWide64, WindowMask>>(3); }
+TEST(ForwardEmulated, MasksNarrow) { check_masks<Forward<M, kNarrow64, WindowMask>>(2); }
 TEST(ForwardEmulated, MasksTurns) { check_masks<Forward<M, kTurns64, WindowMask>>(5); }
 TEST(ForwardEmulated, MasksOneQ) { check_masks<Forward<M, kOneQ64, WindowMask>>(1); }
 

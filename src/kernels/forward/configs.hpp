@@ -11,20 +11,20 @@ inline namespace JFA_BACKEND {
 enum class Tiles {
   Wide,    // long keys, each block of which is loaded for as many rows as can be
   Short,   // keys that stay in shared memory while several tiles of queries pass
-  Listed,  // block-sparse masks: blocks of keys as small as theirs
+  Narrow,  // block-sparse masks, narrow windows: small blocks of keys, to skip more of them
   Small    // the same with registers to spare, for more math on scores
 };
 
 /// For tensors of up to `head_dim` columns: 64, 128 or 256.
 constexpr ForwardConfig forward_config(int head_dim, Tiles tiles, bool half) {
   ForwardConfig c{.head_dim = head_dim, .half = half};
-  const bool of_lists = tiles == Tiles::Listed || tiles == Tiles::Small;
+  const bool of_lists = tiles == Tiles::Narrow || tiles == Tiles::Small;
   if (head_dim == 256) {
     c.keys = of_lists ? 64 : 80;
     c.q_slots = 1;
     return c;
   }
-  if (tiles == Tiles::Wide || tiles == Tiles::Listed) c.groups = 3;
+  if (tiles == Tiles::Wide || tiles == Tiles::Narrow) c.groups = 3;
   if (of_lists) c.keys = 64;
   if (of_lists || head_dim == 64) c.kv_slots = 8;
   if (head_dim == 64) {
@@ -33,7 +33,7 @@ constexpr ForwardConfig forward_config(int head_dim, Tiles tiles, bool half) {
     c.keys = 80;
     c.q_slots = 2;
     c.kv_slots = 6;
-  } else if (tiles == Tiles::Listed) {
+  } else if (tiles == Tiles::Narrow) {
     c.q_slots = 2;
   }
   return c;

@@ -249,8 +249,8 @@ struct Forward {
             (plain_begin + C.keys - 1) / C.keys - blocks.begin, plain_end / C.keys - blocks.begin};
   }
 
-  /// Queries of one of a sequence's `tiles` tiles. Warpgroups' parts are dealt out evenly: two tiles
-  /// of two take less time than one of three and one of one.
+  /// Queries of one of a sequence's `tiles` tiles. Warpgroups' parts are dealt out evenly: two
+  /// tiles of two take less time than one of three and one of one.
   static JFA_DEVICE Range queries_of(const Params& p, int q_length, int tiles, int tile) {
     const int part = first_query(p, 1);
     const int parts = (q_length + part - 1) / part;
@@ -300,19 +300,28 @@ struct Forward {
 
   /// The pack of heads and the run of a sequence's item `i`. Where a mask gives runs different
   /// costs, the last, most expensive under causal masks, come first, over as many packs as have
-  /// their keys and values in L2 together.
+  /// their keys and values in L2 together; but the cheaper half of runs after the dearer half of
+  /// all packs, and so on: what comes last of a sequence must be cheap, or few blocks work at the
+  /// end.
   static JFA_DEVICE Place place_of(const Params& p, const PlannedSequence& s, int i) {
     constexpr int kCachedBytes = 24 << 20;
     int together = 1;
+    int begin = 0;
+    int end = s.items;
     if constexpr (!Mask::kSharesKeys) {
       const int row_bytes = 2 * C.head_dim * static_cast<int>(sizeof(T));
       const int fitting = kCachedBytes / row_bytes / (s.kv_length + 1);
       together = fitting < 1 ? 1 : fitting < p.packs ? fitting : p.packs;
+      for (begin = end / 2; i >= (end - begin) * p.packs; begin = end / 2) {
+        i -= (end - begin) * p.packs;
+        end = begin;
+      }
     }
-    const int before = i / (s.items * together) * together;
+    const int runs = end - begin;
+    const int before = i / (runs * together) * together;
     const int size = before + together < p.packs ? together : p.packs - before;
-    const int within = i - before * s.items;
-    return {before + within % size, s.items - 1 - within / size};
+    const int within = i - before * runs;
+    return {before + within % size, end - 1 - within / size};
   }
 
   static JFA_DEVICE void schedule(const Params& p, Smem& smem) {
