@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "kernels/backward/by_queries.hpp"
 #include "kernels/backward_checks.hpp"
 #include "machine/emulated_device.hpp"
 
@@ -13,6 +14,10 @@ namespace {
 constexpr BackwardConfig kDim64 = {.head_dim = 64};
 constexpr BackwardConfig kDim128 = {.head_dim = 128};
 constexpr BackwardConfig kHalf64 = {.head_dim = 64, .half = true};
+constexpr BackwardByQueriesConfig kShared64 = {.head_dim = 64, .queries = 64, .kv_slots = 3};
+constexpr BackwardByQueriesConfig kShared64x128 = {.head_dim = 64, .queries = 128, .kv_slots = 4};
+constexpr BackwardByQueriesConfig kShared128 = {.head_dim = 128};
+constexpr BackwardByQueriesConfig kSharedHalf = {.head_dim = 64, .queries = 64, .half = true};
 using M = EmulatedHopper;
 
 /// One run of kernel K for a schedule and seed that `turn` picks.
@@ -182,6 +187,76 @@ TEST(BackwardByKeysEmulated, ScalesSoftcapAndLseGradients) {
   using Capped = BackwardByKeys<M, kDim64, WindowMask, CappedScores>;
   check_turn<Capped>(c, turn++, {.softcap = 5, .dlse = true});
   check_turn<Capped>(c, turn++, {.scale = -1.0, .softcap = 20});
+}
+
+Case shared_case(std::int64_t rows, std::vector<std::int64_t> kv_lengths) {
+  Case c = small_case({}, std::move(kv_lengths));
+  c.broadcast_q = true;
+  c.q_length = rows;
+  c.heads_q = c.heads_kv = 2;
+  return c;
+}
+
+TEST(BackwardByQueriesEmulated, LengthGrid) {
+  std::uint64_t turn = 0;
+  for (const std::int64_t kv : {0, 1, 63, 64, 65, 127, 128, 129}) {
+    for (const std::int64_t rows : {1, 63, 64}) {
+      check_turn<BackwardByQueries<M, kShared64>>(shared_case(rows, {kv, 3}), turn++);
+    }
+    for (const std::int64_t rows : {65, 128}) {
+      check_turn<BackwardByQueries<M, kShared64x128>>(shared_case(rows, {kv, 3}), turn++);
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardByQueriesEmulated, MixedLengthsUnderEverySchedule) {
+  for (std::uint64_t turn = 0; turn < 14; ++turn) {
+    check_turn<BackwardByQueries<M, kShared64>>(shared_case(40, {129, 0, 1, 300, 64, 0}), turn, {},
+                                                3);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardByQueriesEmulated, HeadDims) {
+  for (std::uint64_t turn = 0; turn < 7; ++turn) {
+    Case c = shared_case(100, {260, 0, 30});
+    c.head_dim = turn % 2 == 0 ? 128 : 72;
+    check_turn<BackwardByQueries<M, kShared128>>(c, turn, {}, 5);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardByQueriesEmulated, HalfPrecision) {
+  Case c = shared_case(64, {130, 20});
+  c.dtype = DType::kF16;
+  check_turn<BackwardByQueries<M, kSharedHalf>>(c, 1);
+}
+
+TEST(BackwardByQueriesEmulated, NoKeys) {
+  check_turn<BackwardByQueries<M, kShared64>>(shared_case(5, {0, 0, 0}), 1);
+  check_turn<BackwardByQueries<M, kShared64>>(shared_case(5, {0}), 2, {}, 7);
+}
+
+TEST(BackwardByQueriesEmulated, Masks) {
+  const Window windows[] = {{-1, 0}, {10, 0}, {100, 20}, {0, 0}, {-1, 70}, {3, -1}};
+  std::uint64_t turn = 0;
+  for (const Window window : windows) {
+    Case c = shared_case(60, {300, 0, 20, 64});
+    c.window = window;
+    check_turn<BackwardByQueries<M, kShared64, WindowMask>>(c, turn++);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardByQueriesEmulated, ScalesSoftcapAndLseGradients) {
+  const Case c = shared_case(50, {130, 20});
+  std::uint64_t turn = 0;
+  for (const double scale : {0.5, -0.3, 0.0}) {
+    check_turn<BackwardByQueries<M, kShared64>>(c, turn++, {.scale = scale, .dlse = true});
+  }
+  using Capped = BackwardByQueries<M, kShared64, WindowMask, CappedScores>;
+  check_turn<Capped>(c, turn++, {.softcap = 5, .dlse = true});
 }
 
 }  // namespace

@@ -29,6 +29,7 @@
 // 2 tiles of Q and of dO, 16 KiB each; dS 16 KiB; half a tile of dQ 8 KiB; statistics, work.
 #pragma once
 
+#include "kernels/backward/apart.hpp"
 #include "kernels/backward/arguments.hpp"
 #include "kernels/backward/key_group.hpp"
 #include "kernels/backward/query_group.hpp"
@@ -44,13 +45,6 @@ struct BackwardConfig {
   int ds_slots = 1;
   int dq_slots = 1;
   bool half = false;  // fp16 instead of bf16
-};
-
-/// A ring's slot whose bytes lie in tiles elsewhere in Smem: a ring with tiles in it is as large as
-/// their alignment of 1 KiB makes it.
-template <int Bytes>
-struct Apart {
-  static constexpr std::uint32_t kCopiedBytes = Bytes;
 };
 
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy = NoMask,
@@ -147,6 +141,7 @@ struct BackwardByKeys {
   /// L2.
   static constexpr int kKeptTiles = 8;
   static constexpr int kWholeBlocks = 2;
+  static constexpr bool kAddsToKept = true;  // which must hold zeros before
 
   /// How the plan must cut sequences.
   static KeyShape item_shape(const BackwardArguments<T>& a) {
@@ -287,22 +282,9 @@ struct BackwardByKeys {
 
   // ---- load
 
-  /// Calls fn(work) on one thread for each piece of work, until there is no more.
-  template <class Fn>
-  static JFA_DEVICE void for_each_work(Smem& smem, Fn fn) {
-    auto r = smem.work.reader();
-    const bool lead = M::elect();
-    for (;;) {
-      const Work& work = smem.work.wait(r);
-      if (M::load_shared(&work.tiles) < 0) break;
-      if (lead) fn(work);
-      smem.work.release(r);
-    }
-  }
-
   static JFA_DEVICE void load_keys(const Params& p, Smem& smem) {
     auto kv = smem.kv_ring.writer();
-    for_each_work(smem, [&](const Work& work) {
+    for_each_work<M>(smem.work, &Work::tiles, [&](const Work& work) {
       const RaggedRows keys{M::load_shared(&work.kv_begin), M::load_shared(&work.kv_length)};
       const int at[5] = {0, M::load_shared(&work.kv_head), keys.at(M::load_shared(&work.first_key)),
                          keys.end(), kRaggedRows};
@@ -315,7 +297,7 @@ struct BackwardByKeys {
 
   static JFA_DEVICE void load_tiles(const Params& p, Smem& smem) {
     auto to = smem.tile_ring.writer();
-    for_each_work(smem, [&](const Work& work) {
+    for_each_work<M>(smem.work, &Work::tiles, [&](const Work& work) {
       for (int i = 0; i < p.group; ++i) {
         const int head = M::load_shared(&work.q_head) + i;
         const int length = M::load_shared(&work.q_length);

@@ -149,7 +149,7 @@ struct PrepareBackward {
         smem, p.heads, [&](bool there, std::int64_t at, int head, int lane, const Place& place) {
           row(p, there, at, head, lane, place);
         });
-    if (p.broadcast()) {
+    if (p.broadcast() && K::kAddsToKept) {
       const std::int64_t step = std::int64_t{kThreads} * M::grid_size();
       for (std::int64_t i = std::int64_t{kThreads} * M::block_index() + M::thread_index();
            4 * i < p.kept_size; i += step) {
