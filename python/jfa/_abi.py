@@ -1,9 +1,11 @@
 """The C ABI of include/jfa/jfa.h through ctypes: its structs, functions and errors."""
 
 import ctypes
+import functools
 import itertools
 import os
 import pathlib
+import struct
 import weakref
 from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void_p
 
@@ -154,9 +156,56 @@ class BackwardOutputs(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("dq", Tensor), ("dk", Tensor), ("dv", Tensor)]
 
 
-def sized(struct, *fields):
-    """An argument struct: its size, then `fields`; those left out are absent."""
-    return struct(ctypes.sizeof(struct), *fields)
+# What is packed into argument structs as a whole, which is faster than field by field: the fields
+# of a jfa_tensor, a jfa_lse, a jfa_index, each flat, one after the other.
+_TENSOR, _LSE, _INDEX = "Pi5q", "P3q", "Piq"
+ABSENT = (0, I32, 0)
+NO_LSE = (0, 0, 0, 0)
+
+
+def _packer(structure, fields):
+    layout = struct.Struct("@N" + fields)
+    size = ctypes.sizeof(structure)
+    assert layout.size == size
+
+    def pack(*values):
+        packed = structure()
+        layout.pack_into(packed, 0, size, *values)
+        return packed
+
+    return pack
+
+
+pack_inputs = _packer(Inputs, 3 * _TENSOR + 4 * _INDEX)
+pack_block_sparse = _packer(BlockSparse, "3q" + 2 * _INDEX)
+pack_forward_outputs = _packer(ForwardOutputs, _TENSOR + _LSE)
+pack_backward_inputs = _packer(BackwardInputs, 2 * _TENSOR + 2 * _LSE)
+pack_backward_outputs = _packer(BackwardOutputs, 3 * _TENSOR)
+
+
+@functools.lru_cache
+def options(causal, left, right, softmax_scale, softcap, deterministic):
+    """jfa_options without block_sparse; calls with equal ones share it."""
+    has_scale = softmax_scale is not None
+    scale = softmax_scale if has_scale else 0.0
+    size = ctypes.sizeof(Options)
+    return Options(size, left, right, causal, deterministic, has_scale, scale, softcap)
+
+
+def with_block_sparse(shared_options, *fields):
+    """A copy of `shared_options` with a mask of lists: jfa_block_sparse's fields but its size."""
+    copy = Options.from_buffer_copy(shared_options)
+    copy.block_sparse = ctypes.pointer(pack_block_sparse(*fields))
+    return copy
+
+
+@functools.lru_cache
+def cpu_execution(threads):
+    return Execution(ctypes.sizeof(Execution), CPU, threads)
+
+
+def cuda_execution(stream):
+    return Execution(ctypes.sizeof(Execution), CUDA, stream=stream)
 
 
 def _load():

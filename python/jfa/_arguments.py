@@ -1,11 +1,8 @@
-"""What attention and Plan take beside arrays, and the structs made of it, whatever the arrays."""
+"""What attention and Plan take beside arrays, whatever the arrays."""
 
-from ctypes import pointer
 from typing import Any, NamedTuple
 
 from jfa import _abi
-
-ABSENT = _abi.Index()
 
 
 class BlockSparse(NamedTuple):
@@ -29,26 +26,3 @@ def require(condition, name, value, allowed):
 def window_sides(window):
     require(len(window) == 2, "window", window, "a pair (left, right)")
     return window
-
-
-def make_options(
-    block_sparse, block_heads, block_q, block_kv, causal, left, right, scale, softcap, deterministic
-):
-    """jfa_options. `block_sparse`: None, or the indices (row_offsets, columns)."""
-    blocks = None
-    if block_sparse is not None:
-        blocks = pointer(
-            _abi.sized(_abi.BlockSparse, block_q, block_kv, block_heads, *block_sparse)
-        )
-    has_scale = scale is not None
-    return _abi.sized(
-        _abi.Options,
-        left,
-        right,
-        causal,
-        deterministic,
-        has_scale,
-        scale if has_scale else 0.0,
-        softcap,
-        blocks,
-    )

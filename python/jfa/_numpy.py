@@ -4,7 +4,7 @@ engine."""
 import numpy as np
 
 from jfa import _abi
-from jfa._arguments import ABSENT, make_options, require, window_sides
+from jfa._arguments import require, window_sides
 
 # bfloat16 is not NumPy's own: the package ml_dtypes brings it.
 _DTYPES = {
@@ -41,15 +41,20 @@ def _usable(name, x):
 
 
 def _tensor(name, array):
-    rows, heads, head_dim = array.shape
+    """jfa_tensor's fields."""
     row, head = (stride // array.itemsize for stride in array.strides[:2])
-    return _abi.Tensor(array.ctypes.data, _dtype(name, array), rows, heads, head_dim, row, head)
+    return (array.ctypes.data, _dtype(name, array), *array.shape, row, head)
 
 
 def _index(name, array):
+    """jfa_index's fields; None is absent."""
     if array is None:
-        return ABSENT
-    return _abi.Index(array.ctypes.data, _dtype(name, array), array.size)
+        return _abi.ABSENT
+    return array.ctypes.data, _dtype(name, array), array.size
+
+
+def _usable_index(x):
+    return None if x is None else np.ascontiguousarray(_array(x))
 
 
 class _Problem:
@@ -59,36 +64,47 @@ class _Problem:
         self, q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, causal, window, block_sparse,
         softmax_scale=None, softcap=0.0, deterministic=False,
     ):  # fmt: skip
-        self.arrays = arrays = [_usable(n, x) for n, x in (("q", q), ("k", k), ("v", v))]
-        names = ("kv_offsets", "q_offsets", "kv_lengths", "q_lengths")
+        self.q, self.k, self.v = (_usable(n, x) for n, x in (("q", q), ("k", k), ("v", v)))
         indices = kv_offsets, q_offsets, kv_lengths, q_lengths
-        block_q, block_kv, heads = 0, 0, 1
+        kv_offsets, q_offsets, kv_lengths, q_lengths = map(_usable_index, indices)
+        self.indices = [kv_offsets, q_offsets, kv_lengths, q_lengths]
+        self.inputs = _abi.pack_inputs(
+            *_tensor("q", self.q),
+            *_tensor("k", self.k),
+            *_tensor("v", self.v),
+            *_index("kv_offsets", kv_offsets),
+            *_index("q_offsets", q_offsets),
+            *_index("kv_lengths", kv_lengths),
+            *_index("q_lengths", q_lengths),
+        )
+        sides = window_sides(window)
+        self.options = _abi.options(causal, *sides, softmax_scale, softcap, deterministic)
         if block_sparse is not None:
-            block_q, block_kv, rows, columns = block_sparse
-            names += "block_sparse.row_offsets", "block_sparse.columns"
-            indices += rows, columns
-            heads = np.shape(rows)[0] if np.ndim(rows) == 2 else 1
-        self.indices = [x if x is None else np.ascontiguousarray(_array(x)) for x in indices]
-        structs = [_index(*pair) for pair in zip(names, self.indices)]
-        tensors = [_tensor(*pair) for pair in zip("qkv", arrays)]
-        self.inputs = _abi.sized(_abi.Inputs, *tensors, *structs[:4])
-        self.options = make_options(
-            structs[4:] or None, heads, block_q, block_kv, causal, *window_sides(window),
-            softmax_scale, softcap, deterministic,
-        )  # fmt: skip
+            self._add_block_sparse(*block_sparse)
+
+    def _add_block_sparse(self, block_q, block_kv, row_offsets, columns):
+        row_offsets, columns = _usable_index(row_offsets), _usable_index(columns)
+        self.indices += row_offsets, columns
+        self.options = _abi.with_block_sparse(
+            self.options,
+            block_q,
+            block_kv,
+            row_offsets.shape[0] if row_offsets.ndim == 2 else 1,
+            *_index("block_sparse.row_offsets", row_offsets),
+            *_index("block_sparse.columns", columns),
+        )
 
 
 def attention(*arguments):
     *problem, plan = arguments
     problem = _Problem(*problem)
-    q = problem.arrays[0]
-    rows, heads, head_dim = q.shape
-    if problem.indices[1] is None:
-        rows *= problem.indices[0].size - 1
-    out = np.empty((rows, heads, head_dim), q.dtype)
+    kv_offsets, q_offsets = problem.indices[:2]
+    rows, heads, head_dim = problem.q.shape
+    if q_offsets is None:
+        rows *= kv_offsets.size - 1
+    out = np.empty((rows, heads, head_dim), problem.q.dtype)
     lse = np.empty((heads, rows), np.float32)
-    lse_struct = _abi.Lse(lse.ctypes.data, heads, rows, rows)
-    outputs = _abi.sized(_abi.ForwardOutputs, _tensor("out", out), lse_struct)
+    outputs = _abi.pack_forward_outputs(*_tensor("out", out), lse.ctypes.data, heads, rows, rows)
     handle = None if plan is None else _abi.plan_handle(plan.number.value)
     _abi.forward(problem.inputs, problem.options, outputs, None, handle)
     return out, lse

@@ -8,7 +8,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from jfa import _abi
-from jfa._arguments import ABSENT, make_options, require, window_sides
+from jfa._arguments import require, window_sides
 
 _PROBLEM = """Tensor q, Tensor k, Tensor v, Tensor kv_offsets, Tensor? q_offsets, Tensor? q_lengths,
     Tensor? kv_lengths, Tensor? block_row_offsets, Tensor? block_columns, Tensor? plan, int block_q,
@@ -16,6 +16,7 @@ _PROBLEM = """Tensor q, Tensor k, Tensor v, Tensor kv_offsets, Tensor? q_offsets
     float softcap, bool deterministic"""
 _TENSORS = 10  # of _PROBLEM, which come first
 _ARGUMENTS = 18
+_INDICES = ("kv_offsets", "q_offsets", "q_lengths", "kv_lengths")
 
 _library = torch.library.Library("jfa", "DEF")
 _TAGS = (torch.Tag.pt2_compliant_tag,)
@@ -46,27 +47,24 @@ def _dtype(name, t):
         require(False, f"{name}.dtype", t.dtype, f"one of {list(_DTYPES)}")
 
 
-# ---- tensors as structs
+# ---- tensors as fields of structs
 
 
 def _tensor(name, t):
-    """jfa_tensor of `[rows, heads, head_dim]`."""
-    rows, heads, head_dim = t.shape
+    """jfa_tensor's fields of `[rows, heads, head_dim]`."""
     row_stride, head_stride, _ = t.stride()
-    data = t.data_ptr()
-    return _abi.Tensor(data, _dtype(name, t), rows, heads, head_dim, row_stride, head_stride)
+    return (t.data_ptr(), _dtype(name, t), *t.shape, row_stride, head_stride)
 
 
 def _lse(t):
-    heads, rows = t.shape
-    return _abi.Lse(t.data_ptr() or _abi.NOWHERE, heads, rows, t.stride(0))
+    return (t.data_ptr() or _abi.NOWHERE, *t.shape, t.stride(0))
 
 
 def _index(name, t):
-    """jfa_index of a contiguous tensor; None is absent."""
+    """jfa_index's fields of a contiguous tensor; None is absent."""
     if t is None:
-        return ABSENT
-    return _abi.Index(t.data_ptr() or _abi.NOWHERE, _dtype(name, t), t.numel())
+        return _abi.ABSENT
+    return t.data_ptr() or _abi.NOWHERE, _dtype(name, t), t.numel()
 
 
 def _usable(name, t):
@@ -81,85 +79,93 @@ def _usable(name, t):
     return t if usable else t.clone(memory_format=torch.contiguous_format)
 
 
+def _usable_index(name, t, device):
+    if t is None:
+        return None
+    if t.device != device:
+        require(False, f"{name}.device", t.device, f"{device}, as q.device")
+    return t.contiguous()
+
+
 class _Problem:
     """The structs of a call, and the tensors that they point into."""
 
-    def __init__(
-        self,
-        q,
-        k,
-        v,
-        kv_offsets,
-        q_offsets,
-        q_lengths,
-        kv_lengths,
-        block_row_offsets,
-        block_columns,
-        plan,
-        block_q,
-        block_kv,
-        *rest,
-    ):
+    def __init__(self, q, k, v, *rest):
+        *indices, row_offsets, columns, plan, block_q, block_kv = rest[:9]
+        *mask_and_scores, deterministic = rest[9:]
+        device = q.device
+        for name, t in (("k", k), ("v", v)):
+            if t.device != device:
+                require(False, f"{name}.device", t.device, f"{device}, as q.device")
         self.q, self.k, self.v = q, k, v = _usable("q", q), _usable("k", k), _usable("v", v)
-        self.plan = None if plan is None else _abi.plan_handle(plan.item())
-        names = ("kv_offsets", "q_offsets", "kv_lengths", "q_lengths")
-        indices = kv_offsets, q_offsets, kv_lengths, q_lengths
-        blocks, heads = None, 1
-        if block_row_offsets is not None:
-            names += "block_sparse.row_offsets", "block_sparse.columns"
-            indices += block_row_offsets, block_columns
-            heads = block_row_offsets.shape[0] if block_row_offsets.dim() == 2 else 1
-        self.kept = indices = [t if t is None else t.contiguous() for t in indices]
-        for name, t in zip(("k", "v", *names), (k, v, *indices)):
-            if t is not None and t.device != q.device:
-                require(False, f"{name}.device", t.device, f"{q.device}, as q.device")
-        structs = [_index(name, t) for name, t in zip(names, indices)]
-        if block_row_offsets is not None:
-            blocks = structs[4:]
-        q, k, v = _tensor("q", q), _tensor("k", k), _tensor("v", v)
-        self.inputs = _abi.sized(_abi.Inputs, q, k, v, *structs[:4])
-        *rest, deterministic = rest
-        deterministic = deterministic or torch.are_deterministic_algorithms_enabled()
-        self.options = make_options(
-            blocks, heads, block_q, block_kv, *rest, deterministic=deterministic
+        kv_offsets, q_offsets, q_lengths, kv_lengths = self.indices = [
+            _usable_index(name, t, device) for name, t in zip(_INDICES, indices)
+        ]
+        self.inputs = _abi.pack_inputs(
+            *_tensor("q", q),
+            *_tensor("k", k),
+            *_tensor("v", v),
+            *_index("kv_offsets", kv_offsets),
+            *_index("q_offsets", q_offsets),
+            *_index("kv_lengths", kv_lengths),
+            *_index("q_lengths", q_lengths),
         )
+        deterministic = deterministic or torch.are_deterministic_algorithms_enabled()
+        self.options = _abi.options(*mask_and_scores, deterministic)
+        if row_offsets is not None:
+            self._add_block_sparse(block_q, block_kv, row_offsets, columns)
+        self.plan = None if plan is None else _abi.plan_handle(plan.item())
+
+    def _add_block_sparse(self, block_q, block_kv, *lists):
+        heads = lists[0].shape[0] if lists[0].dim() == 2 else 1
+        names = "block_sparse.row_offsets", "block_sparse.columns"
+        lists = [_usable_index(name, t, self.q.device) for name, t in zip(names, lists)]
+        self.indices += lists
+        fields = [field for name, t in zip(names, lists) for field in _index(name, t)]
+        self.options = _abi.with_block_sparse(self.options, block_q, block_kv, heads, *fields)
 
     def out_rows(self):
-        inputs = self.inputs
-        if inputs.q_offsets.data is not None:
-            return inputs.q.rows
-        return inputs.q.rows * (inputs.kv_offsets.size - 1)
+        kv_offsets, q_offsets = self.indices[:2]
+        rows = self.q.shape[0]
+        return rows if q_offsets is not None else rows * (kv_offsets.numel() - 1)
 
     def run(self, workspace_bytes, call):
-        """`call(execution)` with this problem's engine, on the current stream of a GPU."""
+        """`call(execution)` with the engine of the tensors' device, on its current stream."""
         if not self.q.is_cuda:
-            return call(_abi.sized(_abi.Execution, _abi.CPU, torch.get_num_threads()))
+            return call(_abi.cpu_execution(torch.get_num_threads()))
         device = self.q.device
         with torch.cuda.device(device):
-            execution = _abi.sized(_abi.Execution, _abi.CUDA)
+            execution = _abi.cuda_execution(torch.cuda.current_stream(device).cuda_stream)
             size = workspace_bytes(self.inputs, self.options, execution)
             self.workspace = torch.empty(size, dtype=torch.uint8, device=device)
-            execution.workspace = self.workspace.data_ptr() or None
+            execution.workspace = self.workspace.data_ptr()
             execution.workspace_bytes = size
-            execution.stream = torch.cuda.current_stream(device).cuda_stream
             return call(execution)
 
 
 # ---- operators
 
 
+def _forward_bytes(*call):
+    return _abi.workspace_sizes(*call)[0]
+
+
+def _backward_bytes(*call):
+    return _abi.workspace_sizes(*call)[1]
+
+
 def _forward(*arguments):
     problem = _Problem(*arguments)
-    rows, (_, heads, head_dim) = problem.out_rows(), problem.q.shape
-    out = problem.q.new_empty((rows, heads, head_dim))
-    lse = torch.empty((heads, rows), dtype=torch.float32, device=out.device)
-    outputs = _abi.sized(_abi.ForwardOutputs, _tensor("out", out), _lse(lse))
-    problem.run(
-        lambda *of: _abi.workspace_sizes(*of)[0],
-        lambda execution: _abi.forward(
-            problem.inputs, problem.options, outputs, execution, problem.plan
-        ),
-    )
+    q, rows = problem.q, problem.out_rows()
+    _, heads, head_dim = q.shape
+    out = q.new_empty((rows, heads, head_dim))
+    lse = q.new_empty((heads, rows), dtype=torch.float32)
+    outputs = _abi.pack_forward_outputs(*_tensor("out", out), *_lse(lse))
+
+    def call(execution):
+        _abi.forward(problem.inputs, problem.options, outputs, execution, problem.plan)
+
+    problem.run(_forward_bytes, call)
     return out, lse
 
 
@@ -167,26 +173,29 @@ def _backward(dout, out, lse, dlse, *arguments):
     problem = _Problem(*arguments)
     dout, out = _usable("dout", dout), _usable("out", out)
     dlse = None if dlse is None else dlse.contiguous()
-    lses = (_lse(lse),) if dlse is None else (_lse(lse), _lse(dlse))
-    given = _abi.sized(_abi.BackwardInputs, _tensor("dout", dout), _tensor("out", out), *lses)
-    gradients = [t.new_empty(t.shape) for t in (problem.q, problem.k, problem.v)]
-    structs = [_tensor(name, t) for name, t in zip(("dq", "dk", "dv"), gradients)]
-    outputs = _abi.sized(_abi.BackwardOutputs, *structs)
-    problem.run(
-        lambda *of: _abi.workspace_sizes(*of)[1],
-        lambda execution: _abi.backward(
-            problem.inputs, problem.options, given, outputs, execution, problem.plan
-        ),
+    given = _abi.pack_backward_inputs(
+        *_tensor("dout", dout),
+        *_tensor("out", out),
+        *_lse(lse),
+        *(_abi.NO_LSE if dlse is None else _lse(dlse)),
     )
+    dq, dk, dv = gradients = [t.new_empty(t.shape) for t in (problem.q, problem.k, problem.v)]
+    outputs = _abi.pack_backward_outputs(*_tensor("dq", dq), *_tensor("dk", dk), *_tensor("dv", dv))
+
+    def call(execution):
+        _abi.backward(problem.inputs, problem.options, given, outputs, execution, problem.plan)
+
+    problem.run(_backward_bytes, call)
     return tuple(gradients)
 
 
 def _make_plan(*arguments):
     problem = _Problem(*arguments)
-    number = problem.run(
-        _abi.plan_workspace_size,
-        lambda execution: _abi.create_plan(problem.inputs, problem.options, execution),
-    )
+
+    def call(execution):
+        return _abi.create_plan(problem.inputs, problem.options, execution)
+
+    number = problem.run(_abi.plan_workspace_size, call)
     number.memory = getattr(problem, "workspace", None)  # a plan on a GPU lives there
     return torch.frombuffer(number, dtype=torch.int64)  # keeps `number` alive
 

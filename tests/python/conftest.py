@@ -1,3 +1,4 @@
+import jfa
 import pytest
 import torch
 
@@ -9,6 +10,17 @@ def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
         gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
         metafunc.parametrize("device", ["cpu", pytest.param("cuda", marks=gpu)])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """What a build has no GPU kernel for is a skipped test that says so."""
+    try:
+        return (yield)
+    except jfa.Unsupported as error:
+        if pyfuncitem.funcargs.get("device") != "cuda":
+            raise
+        pytest.skip(f"not in this build: {error}")
 
 
 @pytest.fixture(autouse=True)

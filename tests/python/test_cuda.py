@@ -1,0 +1,97 @@
+"""What is particular to GPUs: streams, graphs, no waiting, refusals."""
+
+import jfa
+import pytest
+import torch
+from batches import batch, offsets_of
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+
+LENGTHS = [3, 0, 170, 1, 64]
+
+
+def given(lengths=LENGTHS, heads=2, head_dim=64):
+    q, k, v, kv_offsets, q_offsets = batch(lengths, "cuda", torch.bfloat16, heads, head_dim)
+    return *(t.requires_grad_() for t in (q, k, v)), kv_offsets, q_offsets
+
+
+def step(q, k, v, kv_offsets, q_offsets, planned=True):
+    """Forward and backward: (out, lse, dq, dk, dv)."""
+    options = dict(causal=True)
+    plan = jfa.Plan(q, k, v, kv_offsets, q_offsets, **options) if planned else None
+    out, lse = jfa.attention(
+        q, k, v, kv_offsets, q_offsets, plan=plan, deterministic=True, return_lse=True, **options
+    )
+    gradients = torch.autograd.grad(out, [q, k, v], torch.ones_like(out))
+    return out.detach(), lse.detach(), *gradients
+
+
+@pytest.mark.parametrize("planned", [False, True])
+def test_nothing_waits_for_the_gpu(planned):
+    arguments = given()
+    step(*arguments)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        step(*arguments, planned)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.parametrize("planned", [False, True])
+def test_graph_follows_offsets(planned):
+    q, k, v, offsets, _ = given()
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        step(q, k, v, offsets, offsets, planned)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side):
+        captured = step(q, k, v, offsets, offsets, planned)
+    for lengths in (LENGTHS, [0, 100, 8, 100, 0], [10, 10, 10, 10, 10]):
+        offsets.copy_(offsets_of(lengths, "cuda"))
+        graph.replay()
+        for got, expected in zip(captured, step(q, k, v, offsets, offsets)):
+            assert torch.equal(got, expected)
+
+
+def test_streams():
+    arguments = given()
+    expected = step(*arguments)
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    torch.cuda.synchronize()
+    results = []
+    for stream in streams:
+        with torch.cuda.stream(stream):
+            results.append(step(*arguments))
+    torch.cuda.synchronize()
+    for result in results:
+        assert all(torch.equal(a, b) for a, b in zip(result, expected))
+
+
+def test_compiled_with_cuda_graphs():
+    def function(q, k, v, kv_offsets, q_offsets):
+        return jfa.attention(q * 2, k, v, kv_offsets, q_offsets, causal=True) + 1
+
+    arguments = [t.detach() for t in given()]
+    compiled = torch.compile(function, fullgraph=True, mode="reduce-overhead")
+    for _ in range(4):
+        out = compiled(*arguments).clone()
+    torch.testing.assert_close(out, function(*arguments))
+
+
+def test_refusals():
+    q, k, v, offsets, _ = given()
+    with pytest.raises(jfa.InvalidArgument, match=r"kv_offsets\.device is cpu, must be cuda:0"):
+        jfa.attention(q, k, v, offsets.cpu(), offsets)
+    with pytest.raises(jfa.InvalidArgument, match=r"k\.device is cpu, must be cuda:0"):
+        jfa.attention(q, k.detach().cpu(), v, offsets, offsets)
+    with pytest.raises(jfa.Unsupported, match=r"q\.dtype is fp32"):
+        jfa.attention(q.float(), k.float(), v.float(), offsets, offsets)
+
+
+def test_wrong_offsets_stay_inside():
+    """They are not checked on a GPU, and clamped to the tensors."""
+    q, k, v, offsets, _ = given()
+    wrong = torch.tensor([0, 900, -5, 17, 100000, 3], device="cuda", dtype=torch.int32)
+    jfa.attention(q, k, v, wrong, wrong)
+    torch.cuda.synchronize()
