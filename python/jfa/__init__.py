@@ -3,6 +3,8 @@
 What is computed, of which shapes and layouts, is docs/contract.md of the project.
 """
 
+import sys
+
 from jfa._abi import (
     Error,
     InternalError,
@@ -39,7 +41,8 @@ def __getattr__(name):
 
 def _backend(array):
     """Who computes on `array`. PyTorch and NumPy are imported when they are first needed."""
-    if hasattr(array, "data_ptr"):  # a torch.Tensor
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
         from jfa import _torch as backend
     else:
         from jfa import _numpy as backend
