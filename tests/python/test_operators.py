@@ -1,6 +1,7 @@
 """The operators under opcheck, torch.compile, autograd's tools, autocast and torch.func."""
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
 
 import jfa
 import pytest
@@ -201,6 +202,15 @@ def test_module_can_be_copied_and_frozen(device, dtype):
         assert torch.equal(jfa.attention(*copy.deepcopy((q, k, v)), *offsets), expected)
     with torch.no_grad():
         assert not jfa.attention(q.requires_grad_(), k, v, *offsets).requires_grad
+
+
+def test_calls_from_several_threads(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    plan = jfa.Plan(q, k, v, *offsets)
+    expected = jfa.attention(q, k, v, *offsets)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(jfa.attention, q, k, v, *offsets, plan=plan) for _ in range(100)]
+        assert all(torch.equal(call.result(), expected) for call in calls)
 
 
 def test_errors(device, dtype):
