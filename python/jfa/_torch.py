@@ -14,8 +14,7 @@ _PROBLEM = """Tensor q, Tensor k, Tensor v, Tensor kv_offsets, Tensor? q_offsets
     Tensor? kv_lengths, Tensor? block_row_offsets, Tensor? block_columns, Tensor? plan, int block_q,
     int block_kv, bool causal, int window_left, int window_right, float? softmax_scale,
     float softcap, bool deterministic"""
-_TENSORS = 10  # of _PROBLEM, which come first
-_ARGUMENTS = 18
+_OTHER_TENSORS = 7  # of _PROBLEM, after q, k and v
 _INDICES = ("kv_offsets", "q_offsets", "q_lengths", "kv_lengths")
 
 _library = torch.library.Library("jfa", "DEF")
@@ -225,33 +224,32 @@ def _(*_):
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, *arguments):
+    def forward(ctx, q, k, v, rest):
         with torch._C._AutoDispatchBelowAutograd():
-            out, lse = _forward_op(*arguments)
+            out, lse = _forward_op(q, k, v, *rest)
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*arguments[:_TENSORS], out, lse)
-        ctx.options = arguments[_TENSORS:]
+        ctx.save_for_backward(out, lse, q, k, v, *rest[:_OTHER_TENSORS])
+        ctx.options = rest[_OTHER_TENSORS:]
         return out, lse
 
     @staticmethod
     @once_differentiable
     def backward(ctx, dout, dlse):
-        *tensors, out, lse = ctx.saved_tensors
-        nothing = (None,) * (_ARGUMENTS - 3)
+        out, lse, *tensors = ctx.saved_tensors
         if dout is None and dlse is None:
-            return (None, None, None, *nothing)
+            return None, None, None, None
         if dout is None:
             dout = torch.zeros_like(out)
-        return *_backward_op(dout, out, lse, dlse, *tensors, *ctx.options), *nothing
+        return *_backward_op(dout, out, lse, dlse, *tensors, *ctx.options), None
 
 
-def _forward_with_autograd(*arguments):
+def _forward_with_autograd(q, k, v, *rest):
     if torch._C._are_functorch_transforms_active():
         _refuse_transforms()
-    if torch.is_grad_enabled() and any(t.requires_grad for t in arguments[:3]):
-        return _Attention.apply(*arguments)
+    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+        return _Attention.apply(q, k, v, rest)
     with torch._C._AutoDispatchBelowAutograd():
-        return _forward_op(*arguments)
+        return _forward_op(q, k, v, *rest)
 
 
 def _refuse_transforms(*_):

@@ -5,10 +5,25 @@ import torch
 DTYPES = {"cpu": torch.float32, "cuda": torch.bfloat16}
 
 
+def no_gpu():
+    """Why tests on a GPU cannot run; empty where they can."""
+    if not torch.cuda.is_available():
+        return "no GPU"
+    q = torch.zeros(1, 1, 64, device="cuda", dtype=torch.bfloat16)
+    try:
+        jfa.attention(q, q, q, torch.tensor([0, 1], device="cuda"))
+    except jfa.Unavailable as error:
+        return str(error)
+    return ""
+
+
+NO_GPU = no_gpu()
+
+
 def pytest_generate_tests(metafunc):
     """Tests of a `device` run on the CPU and on a GPU; where there is none, visibly not."""
     if "device" in metafunc.fixturenames:
-        gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+        gpu = pytest.mark.skipif(bool(NO_GPU), reason=NO_GPU)
         metafunc.parametrize("device", ["cpu", pytest.param("cuda", marks=gpu)])
 
 

@@ -4,8 +4,9 @@ import jfa
 import pytest
 import torch
 from batches import batch, offsets_of
+from conftest import NO_GPU
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+pytestmark = pytest.mark.skipif(bool(NO_GPU), reason=NO_GPU)
 
 LENGTHS = [3, 0, 170, 1, 64]
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# wheel_test.sh SOURCE_DIR PYTHON SCRATCH_DIR: builds the wheel, checks it, and installs it into a new
-# virtual environment, SCRATCH_DIR/venv, which finds PyTorch and all else in PYTHON's.
+# wheel_test.sh SOURCE_DIR PYTHON SCRATCH_DIR [CMAKE_DEFINITION...]: builds the wheel, checks it, and
+# installs it into a new virtual environment, SCRATCH_DIR/venv, which finds PyTorch and all else in
+# PYTHON's.
 set -euo pipefail
 source_dir=$1 python=$2 scratch=$3
+shift 3
 
-"$source_dir/scripts/build_wheel.sh" "$python" "$scratch/wheel"
+"$source_dir/scripts/build_wheel.sh" "$python" "$scratch/wheel" "$@"
 wheels=("$scratch"/wheel/*.whl)
 if [[ ${#wheels[@]} != 1 || ${wheels[0]} != *-py3-none-manylinux_*.whl ]]; then
   echo "built ${wheels[*]}, must be one wheel for every Python"
