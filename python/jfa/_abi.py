@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import itertools
+import operator
 import os
 import pathlib
 import struct
@@ -187,9 +188,16 @@ pack_backward_outputs = _packer(BackwardOutputs, 3 * _TENSOR)
 def options(causal, left, right, softmax_scale, softcap, deterministic):
     """jfa_options without block_sparse; calls with equal ones share it."""
     has_scale = softmax_scale is not None
-    scale = softmax_scale if has_scale else 0.0
-    size = ctypes.sizeof(Options)
-    return Options(size, left, right, causal, deterministic, has_scale, scale, softcap)
+    return Options(
+        ctypes.sizeof(Options),
+        operator.index(left),
+        operator.index(right),
+        bool(causal),
+        bool(deterministic),
+        has_scale,
+        float(softmax_scale) if has_scale else 0.0,
+        float(softcap),
+    )
 
 
 def with_block_sparse(shared_options, *fields):

@@ -24,5 +24,6 @@ def require(condition, name, value, allowed):
 
 
 def window_sides(window):
-    require(len(window) == 2, "window", window, "a pair (left, right)")
+    pair = isinstance(window, (tuple, list)) and len(window) == 2
+    require(pair, "window", window, "a pair (left, right)")
     return window

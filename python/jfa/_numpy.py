@@ -53,8 +53,12 @@ def _index(name, array):
     return array.ctypes.data, _dtype(name, array), array.size
 
 
-def _usable_index(x):
-    return None if x is None else np.ascontiguousarray(_array(x))
+def _usable_index(name, x, most_dims=1):
+    if x is None:
+        return None
+    array = _array(x)
+    require(1 <= array.ndim <= most_dims, f"{name}.ndim", array.ndim, most_dims)
+    return np.ascontiguousarray(array)
 
 
 class _Problem:
@@ -65,8 +69,10 @@ class _Problem:
         softmax_scale=None, softcap=0.0, deterministic=False,
     ):  # fmt: skip
         self.q, self.k, self.v = (_usable(n, x) for n, x in (("q", q), ("k", k), ("v", v)))
-        indices = kv_offsets, q_offsets, kv_lengths, q_lengths
-        kv_offsets, q_offsets, kv_lengths, q_lengths = map(_usable_index, indices)
+        kv_offsets = _usable_index("kv_offsets", kv_offsets)
+        q_offsets = _usable_index("q_offsets", q_offsets)
+        kv_lengths = _usable_index("kv_lengths", kv_lengths)
+        q_lengths = _usable_index("q_lengths", q_lengths)
         self.indices = [kv_offsets, q_offsets, kv_lengths, q_lengths]
         self.inputs = _abi.pack_inputs(
             *_tensor("q", self.q),
@@ -83,7 +89,8 @@ class _Problem:
             self._add_block_sparse(*block_sparse)
 
     def _add_block_sparse(self, block_q, block_kv, row_offsets, columns):
-        row_offsets, columns = _usable_index(row_offsets), _usable_index(columns)
+        row_offsets = _usable_index("block_sparse.row_offsets", row_offsets, most_dims=2)
+        columns = _usable_index("block_sparse.columns", columns)
         self.indices += row_offsets, columns
         self.options = _abi.with_block_sparse(
             self.options,

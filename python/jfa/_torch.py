@@ -78,9 +78,11 @@ def _usable(name, t):
     return t if usable else t.clone(memory_format=torch.contiguous_format)
 
 
-def _usable_index(name, t, device):
+def _usable_index(name, t, device, most_dims=1):
     if t is None:
         return None
+    if not 1 <= t.dim() <= most_dims:
+        require(False, f"{name}.dim()", t.dim(), most_dims)
     if t.device != device:
         require(False, f"{name}.device", t.device, f"{device}, as q.device")
     return t.contiguous()
@@ -118,7 +120,10 @@ class _Problem:
     def _add_block_sparse(self, block_q, block_kv, *lists):
         heads = lists[0].shape[0] if lists[0].dim() == 2 else 1
         names = "block_sparse.row_offsets", "block_sparse.columns"
-        lists = [_usable_index(name, t, self.q.device) for name, t in zip(names, lists)]
+        lists = [
+            _usable_index(name, t, self.q.device, most_dims)
+            for name, t, most_dims in zip(names, lists, (2, 1))
+        ]
         self.indices += lists
         fields = [field for name, t in zip(names, lists) for field in _index(name, t)]
         self.options = _abi.with_block_sparse(self.options, block_q, block_kv, heads, *fields)
@@ -132,14 +137,18 @@ class _Problem:
         """`call(execution)` with the engine of the tensors' device, on its current stream."""
         if not self.q.is_cuda:
             return call(_abi.cpu_execution(torch.get_num_threads()))
-        device = self.q.device
-        with torch.cuda.device(device):
-            execution = _abi.cuda_execution(torch.cuda.current_stream(device).cuda_stream)
-            size = workspace_bytes(self.inputs, self.options, execution)
-            self.workspace = torch.empty(size, dtype=torch.uint8, device=device)
-            execution.workspace = self.workspace.data_ptr()
-            execution.workspace_bytes = size
-            return call(execution)
+        if torch.cuda.current_device() == self.q.device.index:
+            return self._run_on_current_gpu(workspace_bytes, call)
+        with torch.cuda.device(self.q.device):
+            return self._run_on_current_gpu(workspace_bytes, call)
+
+    def _run_on_current_gpu(self, workspace_bytes, call):
+        execution = _abi.cuda_execution(torch.cuda.current_stream().cuda_stream)
+        size = workspace_bytes(self.inputs, self.options, execution)
+        self.workspace = self.q.new_empty(size, dtype=torch.uint8)
+        execution.workspace = self.workspace.data_ptr()
+        execution.workspace_bytes = size
+        return call(execution)
 
 
 # ---- operators

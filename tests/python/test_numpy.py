@@ -56,6 +56,14 @@ def test_views_and_plans():
         jfa.attention(q, k, v, offsets[:3], offsets[:3], plan=plan)
 
 
+def test_scalars_of_numpy():
+    q, k, v, offsets = arrays()
+    options = dict(causal=np.bool_(True), window=(np.int64(4), np.int32(0)), softcap=np.float32(2))
+    plain = dict(causal=True, window=(4, 0), softcap=2.0)
+    out = jfa.attention(q, k, v, offsets, offsets, **options)
+    assert np.array_equal(out, jfa.attention(q, k, v, offsets, offsets, **plain))
+
+
 def test_broadcast_and_blocks():
     q, k, v, offsets = arrays()
     out = jfa.attention(q[:2], k, v, offsets)
@@ -101,6 +109,7 @@ def test_errors():
     for change, message in (
         (dict(q=q[0]), r"q\.ndim is 2, must be 3"),
         (dict(k=k.astype(float)), r"k\.dtype is float64, must be one of"),
+        (dict(kv_offsets=np.array(3)), r"kv_offsets\.ndim is 0, must be 1"),
         (dict(kv_offsets=np.array([0, 5, 4, 4, 4])), r"kv_offsets\[2\] is 4"),
     ):
         given = dict(q=q, k=k, v=v, kv_offsets=offsets, q_offsets=offsets)

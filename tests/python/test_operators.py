@@ -224,6 +224,8 @@ def test_errors(device, dtype):
         (dict(q_offsets=offsets[1][:0]), r"q_offsets\.size is 0, must be 5"),
         (dict(softcap=-1.0), r"softcap is -1, must be 0"),
         (dict(window=(-2, 0)), r"window\.left is -2, must be -1"),
+        (dict(kv_offsets=offsets[0][None]), r"kv_offsets\.dim\(\) is 2, must be 1"),
+        (dict(window=None), r"window is None, must be a pair"),
         (dict(window=(1, 2, 3)), r"window is \(1, 2, 3\), must be a pair"),
         (dict(block_sparse=jfa.BlockSparse(32, 64, offsets[0], offsets[0])), "block_q is 32"),
         (dict(q_offsets=None, q_lengths=offsets[0][1:]), "q_lengths is given without q_offsets"),
