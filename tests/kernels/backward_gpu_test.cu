@@ -1,6 +1,7 @@
 // The backward kernels on a GPU against the fp64 reference.
 #include <gtest/gtest.h>
 
+#include "kernels/backward/by_queries.hpp"
 #include "kernels/backward_checks.hpp"
 #include "machine/cuda_device.hpp"
 
@@ -63,6 +64,34 @@ TEST_F(BackwardOnGpu, BroadcastQueries) {
     check<BackwardByKeys<Hopper, kDim128, WindowMask>>(c, 8);
     if (HasFatalFailure()) return;
   }
+}
+
+template <int Dim, int Queries>
+using Shared =
+    BackwardByQueries<Hopper, BackwardByQueriesConfig{.head_dim = Dim, .queries = Queries}>;
+template <int Dim, int Queries>
+using SharedMasked =
+    BackwardByQueries<Hopper, BackwardByQueriesConfig{.head_dim = Dim, .queries = Queries},
+                      WindowMask>;
+
+TEST_F(BackwardOnGpu, ByQueries) {
+  Case c = grid_case(128, false);
+  c.q_lengths.clear();
+  c.broadcast_q = true;
+  c.heads_q = c.heads_kv;
+  for (const std::int64_t rows : {1, 63, 64}) {
+    c.q_length = rows;
+    check<Shared<128, 64>>(c, 21);
+  }
+  for (const std::int64_t rows : {65, 128}) {
+    c.q_length = rows;
+    check<Shared<128, 128>>(c, 22);
+  }
+  c.causal = true;
+  check<SharedMasked<128, 128>>(c, 23);
+  c.head_dim = 64;
+  c.q_length = 50;
+  check<SharedMasked<64, 64>>(c, 24);
 }
 
 TEST_F(BackwardOnGpu, GapsAndCapacity) {

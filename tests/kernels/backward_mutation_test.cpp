@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "kernels/backward/by_queries.hpp"
 #include "kernels/backward_checks.hpp"
 #include "kernels/mutated_device.hpp"
 
@@ -71,6 +72,21 @@ TEST(BackwardMutation, ByKeysBroadcast) {
       {"backward by keys, broadcast", [gradient](const emulator::RunOptions& options) {
          return run_by_keys<K>(*gradient, options);
        }});
+}
+
+TEST(BackwardMutation, ByQueries) {
+  Case c;
+  c.broadcast_q = true;
+  c.q_length = 40;
+  c.heads_q = c.heads_kv = 2;
+  // Stretches of one block and of more than slots, tasks one after another, one without keys.
+  c.kv_lengths = {100, 300, 0, 129, 64, 200, 20};
+  const auto gradient = std::make_shared<Gradient>(c);
+  using K =
+      BackwardByQueries<EmulatedHopper, BackwardByQueriesConfig{.head_dim = 64, .queries = 64}>;
+  expect_all_needed({"backward by queries", [gradient](const emulator::RunOptions& options) {
+                       return run_by_keys<K>(*gradient, options);
+                     }});
 }
 
 /// Blocks that add in turn: the sums are compared bit by bit.

@@ -40,8 +40,8 @@ struct StationaryQueries {
 
   /// dQ += dS K of a block of keys, which nobody needs afterwards.
   JFA_DEVICE void add() {
-    smem.kv_ring.wait(kv);
-    typename K::DsGate::Key ready{kv.phase};  // opened once for each use of the slot
+    // Opened once for each use of the slot, by who has waited for K.
+    typename K::DsGate::Key ready{kv.phase};
     smem.ds[kv.slot].pass(ready);
     M::wgmma_fence();  // dQ, zeroed by threads, before it is added to
     JFA_UNROLL
