@@ -185,9 +185,9 @@ std::vector<Subject> kernel_subjects() {
   Options softcap;
   softcap.softcap = 5;
   softcap.mask.window = {200, 0};
-  // More sequences than the planner has threads, of all costs in no order.
+  // More sequences than a block of the planner sorts, of all costs in no order.
   Case many;
-  for (std::int64_t b = 0; b < 300; ++b) {
+  for (std::int64_t b = 0; b < kPlannedTile + 300; ++b) {
     many.q_lengths.push_back(b * 37 % 500);
     many.kv_lengths.push_back(b * 91 % 1000);
   }
