@@ -23,13 +23,19 @@ struct Engine {
   std::string kernels;
 };
 
-/// The forward kernels, one after another.
-std::string gpu_kernels() {
+/// The kernels of a direction, one after another.
+template <class Traits>
+std::string listed(const char* direction, const std::vector<Traits>& kernels) {
   std::string all;
-  for (const ForwardTraits& traits : cuda::forward_traits()) {
-    all += (all.empty() ? "forward: " : "; ") + describe(traits);
+  for (const Traits& traits : kernels) {
+    all += (all.empty() ? std::string(direction) + ": " : "; ") + describe(traits);
   }
   return all;
+}
+
+std::string gpu_kernels() {
+  return listed("forward", cuda::forward_traits()) + "; " +
+         listed("backward", cuda::backward_traits());
 }
 
 std::vector<Engine> all_engines() {

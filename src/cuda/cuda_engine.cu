@@ -2,7 +2,7 @@
 
 #include "cuda/card.hpp"
 #include "cuda/cuda_engine.hpp"
-#include "cuda/forward_kernels.hpp"
+#include "cuda/kernel_list.hpp"
 #include "cuda/queue.hpp"
 #include "launch/device_engine.hpp"
 
@@ -24,6 +24,32 @@ Status guarded(Enqueue&& enqueue) {
   }
 }
 
+/// Where calls of the calling thread run.
+struct Place {
+  const Card* card = nullptr;
+  Queue queue{};
+
+  Status find(const Execution& execution) {
+    JFA_RETURN_IF_ERROR(current_card(card));
+    queue = {static_cast<cudaStream_t>(execution.stream), card->processors, card->ordinal};
+    return {};
+  }
+
+  /// The part of a plan that launches need; null without one.
+  Status take(const EnginePlan* plan, const DevicePlan*& taken) const {
+    taken = nullptr;
+    if (plan == nullptr) return {};
+    const auto& made = static_cast<const CudaPlan&>(*plan);
+    if (made.ordinal != card->ordinal) {
+      return invalid_argument(
+          "plan was made on device cuda:" + std::to_string(made.ordinal) +
+          ", must be made on that of the call, cuda:" + std::to_string(card->ordinal));
+    }
+    taken = &made.device;
+    return {};
+  }
+};
+
 class CudaEngine : public Engine {
  public:
   Status available() const override {
@@ -31,62 +57,71 @@ class CudaEngine : public Engine {
     return current_card(card);
   }
 
-  Status workspace_sizes(const Problem& problem, const Execution&,
+  Status workspace_sizes(const Problem& problem, const Execution& execution,
                          WorkspaceSizes& sizes) const override {
-    sizes = {forward_bytes(problem), 0, plan_bytes(problem)};
+    Place place;
+    JFA_RETURN_IF_ERROR(place.find(execution));
+    sizes = device_workspace_sizes(problem, backward_kernels(), place.queue.blocks());
     return {};
   }
 
   Status make_plan(const Problem& problem, const Execution& execution,
                    std::unique_ptr<EnginePlan>& plan) const override {
-    Call call;
-    JFA_RETURN_IF_ERROR(call.begin(problem, execution));
+    Place place;
+    const ForwardKernel<Queue>* forward = nullptr;
+    const BackwardKernel<Queue>* backward = nullptr;
+    JFA_RETURN_IF_ERROR(place.find(execution));
+    JFA_RETURN_IF_ERROR(choose(forward_kernels(), problem, forward));
+    if (!choose(backward_kernels(), problem, backward).ok()) backward = nullptr;
     JFA_RETURN_IF_ERROR(check_workspace(execution, plan_bytes(problem)));
     return guarded([&]() -> Status {
       auto made = std::make_unique<CudaPlan>();
-      const ItemShape shape = item_shape_of(*call.kernel, problem);
-      made->device = enqueue_plan<Hopper>(problem, shape, execution.workspace, call.queue);
-      made->ordinal = call.card->ordinal;
+      made->device =
+          enqueue_plan<Hopper>(problem, *forward, backward, execution.workspace, place.queue);
+      made->ordinal = place.card->ordinal;
       plan = std::move(made);
       return {};
     });
   }
 
   Status forward(const Problem& problem, const ForwardOutputs& outputs, const Execution& execution,
-                 const EnginePlan* plan) const override {
-    Call call;
-    JFA_RETURN_IF_ERROR(call.begin(problem, execution));
+                 const EnginePlan* given_plan) const override {
+    Place place;
+    const ForwardKernel<Queue>* kernel = nullptr;
+    const DevicePlan* plan = nullptr;
+    JFA_RETURN_IF_ERROR(place.find(execution));
+    JFA_RETURN_IF_ERROR(choose(forward_kernels(), problem, kernel));
     JFA_RETURN_IF_ERROR(check_workspace(execution, forward_bytes(problem)));
-    const auto* made = static_cast<const CudaPlan*>(plan);
-    if (made != nullptr && made->ordinal != call.card->ordinal) {
-      return invalid_argument(
-          "plan was made on device cuda:" + std::to_string(made->ordinal) +
-          ", must be made on that of the call, cuda:" + std::to_string(call.card->ordinal));
-    }
+    JFA_RETURN_IF_ERROR(place.take(given_plan, plan));
     return guarded([&] {
-      return enqueue_forward<Hopper>(*call.kernel, problem, outputs, execution,
-                                     made != nullptr ? &made->device : nullptr, call.queue);
+      return enqueue_forward<Hopper>(*kernel, problem, outputs, execution, plan, place.queue);
     });
   }
 
-  Status backward(const Problem&, const BackwardInputs&, const BackwardOutputs&, const Execution&,
-                  const EnginePlan*) const override {
-    return no_backward("cuda");
+  Status backward(const Problem& problem, const BackwardInputs& given,
+                  const BackwardOutputs& outputs, const Execution& execution,
+                  const EnginePlan* given_plan) const override {
+    Place place;
+    const BackwardKernel<Queue>* kernel = nullptr;
+    const DevicePlan* plan = nullptr;
+    JFA_RETURN_IF_ERROR(place.find(execution));
+    JFA_RETURN_IF_ERROR(choose(backward_kernels(), problem, kernel));
+    const BackwardSizes sizes = kernel->sizes(problem, place.queue.blocks());
+    JFA_RETURN_IF_ERROR(check_workspace(execution, BackwardParts(problem, sizes).end));
+    JFA_RETURN_IF_ERROR(place.take(given_plan, plan));
+    return guarded([&] {
+      return enqueue_backward<Hopper>(*kernel, problem, given, outputs, execution, plan,
+                                      place.queue);
+    });
   }
-
- private:
-  struct Call {
-    const Card* card = nullptr;
-    const ForwardKernel<Queue>* kernel = nullptr;
-    Queue queue{};
-
-    Status begin(const Problem& problem, const Execution& execution) {
-      JFA_RETURN_IF_ERROR(current_card(card));
-      queue = {static_cast<cudaStream_t>(execution.stream), card->processors, card->ordinal};
-      return choose(forward_kernels(), problem, kernel);
-    }
-  };
 };
+
+template <class Kernel>
+auto traits_of(std::span<const Kernel> kernels) {
+  std::vector<decltype(Kernel::traits)> traits;
+  for (const Kernel& kernel : kernels) traits.push_back(kernel.traits);
+  return traits;
+}
 
 }  // namespace
 
@@ -95,10 +130,7 @@ const Engine& engine() {
   return the_engine;
 }
 
-std::vector<ForwardTraits> forward_traits() {
-  std::vector<ForwardTraits> traits;
-  for (const ForwardKernel<Queue>& kernel : forward_kernels()) traits.push_back(kernel.traits);
-  return traits;
-}
+std::vector<ForwardTraits> forward_traits() { return traits_of(forward_kernels()); }
+std::vector<KernelTraits> backward_traits() { return traits_of(backward_kernels()); }
 
 }  // namespace jfa::cuda

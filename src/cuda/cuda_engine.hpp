@@ -10,7 +10,8 @@ namespace jfa::cuda {
 
 const Engine& engine();
 
-/// What the forward kernels of this build are compiled for.
+/// What the kernels of this build are compiled for.
 std::vector<ForwardTraits> forward_traits();
+std::vector<KernelTraits> backward_traits();
 
 }  // namespace jfa::cuda

@@ -8,6 +8,7 @@ namespace jfa::cuda {
 /// A stream of the current device, `ordinal`.
 struct Queue {
   static constexpr int kPlannerThreads = 1024;
+  static constexpr int kRowBlocks = 16;
 
   cudaStream_t stream;
   int processors;

@@ -17,6 +17,7 @@ namespace {
 std::vector<Card> all_cards() { return {}; }
 std::string driver_version() { return ""; }
 std::vector<ForwardTraits> forward_traits() { return {}; }
+std::vector<KernelTraits> backward_traits() { return {}; }
 
 void DeviceMemory::Free::operator()(std::byte*) const noexcept {}
 DeviceMemory::DeviceMemory(std::size_t) { unavailable(); }

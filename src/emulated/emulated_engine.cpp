@@ -3,8 +3,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "emulated/emulated_kernels.hpp"
 #include "emulated/exposure.hpp"
-#include "emulated/forward_kernels.hpp"
 #include "launch/device_engine.hpp"
 #include "problem/workspace.hpp"
 
@@ -16,7 +16,7 @@ using M = EmulatedHopper;
 
 struct EmulatedPlan : EnginePlan {
   DevicePlan device;
-  std::unique_ptr<PlannedSequence[]> memory;
+  Workspace memory;
 };
 
 /// Runs `launches`, in which a finding throws.
@@ -29,59 +29,91 @@ Status guarded(Launches&& launches) {
   }
 }
 
-void expose_call(const Problem& problem, const ForwardOutputs& outputs, const Execution& execution,
-                 const DevicePlan* plan, Exposure& exposure) {
+/// The part of a plan that launches need; null without one.
+const DevicePlan* device_plan(const EnginePlan* plan) {
+  return plan != nullptr ? &static_cast<const EmulatedPlan*>(plan)->device : nullptr;
+}
+
+/// What calls in both directions read and write.
+void expose_call(const Problem& problem, const Execution& execution, const PlannedSequence* plan,
+                 Exposure& exposure) {
   exposure.add_indices(problem);
   exposure.add("q", problem.q, BufferUse::Input);
   exposure.add("k", problem.k, BufferUse::Input);
   exposure.add("v", problem.v, BufferUse::Input);
+  exposure.add("ticket", execution.workspace, kTicketBytes, BufferUse::InOut);
+  exposure.add("plan", plan, sequences_bytes(problem), BufferUse::InOut);
+  exposure.add("check", execution.check, sizeof(*execution.check), BufferUse::Output);
+}
+
+void expose_forward(const Problem& problem, const ForwardOutputs& outputs,
+                    const Execution& execution, Exposure& exposure) {
   exposure.add("out", outputs.out, BufferUse::Output);
   if (outputs.lse.data != nullptr) exposure.add("lse", outputs.lse, BufferUse::Output);
   auto* workspace = static_cast<std::byte*>(execution.workspace);
-  exposure.add("ticket", workspace, kTicketBytes, BufferUse::InOut);
-  exposure.add("planned", workspace + kTicketBytes, plan_bytes(problem), BufferUse::Scratch);
-  if (plan != nullptr) {
-    exposure.add("plan", plan->sequences, plan_bytes(problem), BufferUse::InOut);
+  exposure.add("planned", workspace + kTicketBytes, sequences_bytes(problem), BufferUse::Scratch);
+}
+
+void expose_backward(const BackwardInputs& given, const BackwardOutputs& outputs,
+                     const Execution& execution, const BackwardParts& parts, Exposure& exposure) {
+  exposure.add("out", given.out, BufferUse::Input);
+  exposure.add("dout", given.dout, BufferUse::Input);
+  exposure.add("lse", given.lse, BufferUse::Input);
+  if (given.dlse) exposure.add("dlse", *given.dlse, BufferUse::Input);
+  exposure.add("dq", outputs.dq, BufferUse::Output);
+  exposure.add("dk", outputs.dk, BufferUse::Output);
+  exposure.add("dv", outputs.dv, BufferUse::Output);
+  auto* workspace = static_cast<std::byte*>(execution.workspace);
+  const struct {
+    const char* name;
+    std::size_t begin, end;
+  } all[] = {{"planned", parts.plan, parts.statistics},
+             {"statistics", parts.statistics, parts.dq_sum},
+             {"dq_sum", parts.dq_sum, parts.dq_kept},
+             {"dq_kept", parts.dq_kept, parts.turns},
+             {"turns", parts.turns, parts.end}};
+  for (const auto& [name, begin, end] : all) {
+    exposure.add(name, workspace + begin, end - begin, BufferUse::Scratch);
   }
-  exposure.add("check", execution.check, sizeof(*execution.check), BufferUse::Output);
 }
 
 class EmulatorEngine : public Engine {
  public:
   Status available() const override { return {}; }
 
+  /// Plans are kept in memory of their own.
   Status workspace_sizes(const Problem& problem, const Execution&,
                          WorkspaceSizes& sizes) const override {
-    sizes = {forward_bytes(problem), 0, 0};
+    sizes = device_workspace_sizes(problem, emulated_backward_kernels(), EmulatedQueue::kBlocks);
+    sizes.plan = 0;
     return {};
   }
 
   Status make_plan(const Problem& problem, const Execution&,
                    std::unique_ptr<EnginePlan>& plan) const override {
-    const ForwardKernel<EmulatedQueue>* kernel = nullptr;
-    JFA_RETURN_IF_ERROR(choose(emulated_forward_kernels(), problem, kernel));
+    const ForwardKernel<EmulatedQueue>* forward = nullptr;
+    const BackwardKernel<EmulatedQueue>* backward = nullptr;
+    JFA_RETURN_IF_ERROR(choose(emulated_forward_kernels(), problem, forward));
+    if (!choose(emulated_backward_kernels(), problem, backward).ok()) backward = nullptr;
     auto made = std::make_unique<EmulatedPlan>();
-    made->memory =
-        std::make_unique<PlannedSequence[]>(plan_bytes(problem) / sizeof(PlannedSequence) + 1);
+    JFA_RETURN_IF_ERROR(made->memory.acquire({}, plan_bytes(problem)));
     return guarded([&]() -> Status {
       EmulatedQueue queue;
       Exposure exposure;
       exposure.add_indices(problem);
-      exposure.add("plan", made->memory.get(), plan_bytes(problem), BufferUse::Scratch);
+      exposure.add("plan", made->memory.data(), plan_bytes(problem), BufferUse::Scratch);
       exposure.expose(queue.device);
-      const ItemShape shape = item_shape_of(*kernel, problem);
-      made->device = enqueue_plan<M>(problem, shape, made->memory.get(), queue);
+      made->device = enqueue_plan<M>(problem, *forward, backward, made->memory.data(), queue);
       plan = std::move(made);
       return {};
     });
   }
 
   Status forward(const Problem& problem, const ForwardOutputs& outputs, const Execution& given,
-                 const EnginePlan* plan) const override {
+                 const EnginePlan* given_plan) const override {
     const ForwardKernel<EmulatedQueue>* kernel = nullptr;
     JFA_RETURN_IF_ERROR(choose(emulated_forward_kernels(), problem, kernel));
-    const DevicePlan* device_plan =
-        plan != nullptr ? &static_cast<const EmulatedPlan*>(plan)->device : nullptr;
+    const DevicePlan* plan = device_plan(given_plan);
     Execution execution = given;
     Workspace workspace;
     JFA_RETURN_IF_ERROR(workspace.acquire(execution, forward_bytes(problem)));
@@ -89,15 +121,32 @@ class EmulatorEngine : public Engine {
     return guarded([&] {
       EmulatedQueue queue;
       Exposure exposure;
-      expose_call(problem, outputs, execution, device_plan, exposure);
+      expose_call(problem, execution, plan != nullptr ? plan->by_queries : nullptr, exposure);
+      expose_forward(problem, outputs, execution, exposure);
       exposure.expose(queue.device);
-      return enqueue_forward<M>(*kernel, problem, outputs, execution, device_plan, queue);
+      return enqueue_forward<M>(*kernel, problem, outputs, execution, plan, queue);
     });
   }
 
-  Status backward(const Problem&, const BackwardInputs&, const BackwardOutputs&, const Execution&,
-                  const EnginePlan*) const override {
-    return no_backward("emulator");
+  Status backward(const Problem& problem, const BackwardInputs& inputs,
+                  const BackwardOutputs& outputs, const Execution& given,
+                  const EnginePlan* given_plan) const override {
+    const BackwardKernel<EmulatedQueue>* kernel = nullptr;
+    JFA_RETURN_IF_ERROR(choose(emulated_backward_kernels(), problem, kernel));
+    const DevicePlan* plan = device_plan(given_plan);
+    const BackwardParts parts(problem, kernel->sizes(problem, EmulatedQueue::kBlocks));
+    Execution execution = given;
+    Workspace workspace;
+    JFA_RETURN_IF_ERROR(workspace.acquire(execution, parts.end));
+    execution.workspace = workspace.data();
+    return guarded([&] {
+      EmulatedQueue queue;
+      Exposure exposure;
+      expose_call(problem, execution, plan != nullptr ? plan->by_keys : nullptr, exposure);
+      expose_backward(inputs, outputs, execution, parts, exposure);
+      exposure.expose(queue.device);
+      return enqueue_backward<M>(*kernel, problem, inputs, outputs, execution, plan, queue);
+    });
   }
 };
 

@@ -1,5 +1,4 @@
-#include "emulated/forward_kernels.hpp"
-
+#include "emulated/emulated_kernels.hpp"
 #include "launch/launch_forward.hpp"
 
 namespace jfa {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "batch/batch.hpp"
+#include "emulated/emulated_kernels.hpp"
 #include "emulated/exposure.hpp"
-#include "emulated/forward_kernels.hpp"
 #include "launch/device_engine.hpp"
 #include "reference/reference.hpp"
 
@@ -26,10 +26,10 @@ struct Work {
     options.mask.block_sparse = batch.mask().block_sparse;
     throw_if_failed(check_inputs(batch.inputs(), options, {}, problem));
     throw_if_failed(choose(emulated_forward_kernels(), problem, kernel));
-    plan.resize((plan_bytes(problem) + sizeof(PlannedSequence) - 1) / sizeof(PlannedSequence));
+    plan.resize((sequences_bytes(problem) + sizeof(PlannedSequence) - 1) / sizeof(PlannedSequence));
     EmulatedQueue queue;
     expose_plan(queue, plan.data(), BufferUse::Scratch);
-    enqueue_plan<M>(problem, shape(), plan.data(), queue);
+    enqueue_planner<M>(problem, shape(), reinterpret_cast<std::byte*>(plan.data()), queue);
   }
 
   ItemShape shape() const { return item_shape_of(*kernel, problem); }
@@ -37,7 +37,7 @@ struct Work {
   void expose_plan(EmulatedQueue& queue, const PlannedSequence* at, BufferUse use) const {
     Exposure exposure;
     exposure.add_indices(problem);
-    exposure.add("plan", at, plan_bytes(problem), use);
+    exposure.add("plan", at, sequences_bytes(problem), use);
     exposure.expose(queue.device);
   }
 
@@ -65,9 +65,14 @@ Outcome plan(const Work& work, const RunOptions& options) {
   queue.options = options;
   work.expose_plan(queue, made.data(), BufferUse::Scratch);
   return outcome_of(
-      queue, [&] { enqueue_plan<M>(work.problem, work.shape(), made.data(), queue); },
+      queue,
+      [&] {
+        enqueue_planner<M>(work.problem, work.shape(), reinterpret_cast<std::byte*>(made.data()),
+                           queue);
+      },
       [&]() -> std::string {
-        const bool same = std::memcmp(made.data(), work.plan.data(), plan_bytes(work.problem)) == 0;
+        const bool same =
+            std::memcmp(made.data(), work.plan.data(), sequences_bytes(work.problem)) == 0;
         return same ? "" : "the plan is not that of an undisturbed run";
       });
 }
@@ -82,7 +87,7 @@ Outcome check_indices(const Work& work, const RunOptions& options) {
   return outcome_of(
       queue,
       [&] {
-        queue.launch<IndexCheck<M>>(1, {planner_params<M>(work.problem, work.shape(), given),
+        queue.launch<IndexCheck<M>>(1, {planner_params(work.problem, work.shape(), given),
                                         lists_of(work.problem, nullptr), &fault});
       },
       [&]() -> std::string { return fault == 0 ? "" : "right offsets are called wrong"; });

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 
+#include "launch/launch_backward.hpp"
 #include "launch/launch_forward.hpp"
 #include "launch/ticket_users.hpp"
 #include "plan/index_check.hpp"
@@ -13,31 +15,72 @@ inline namespace JFA_BACKEND {
 
 /// A plan in device memory, which its owner keeps.
 struct DevicePlan {
-  PlannedSequence* sequences = nullptr;  // [plan_records(batch)]
+  PlannedSequence* by_queries = nullptr;  // [plan_records(batch)], for the forward kernel
+  PlannedSequence* by_keys = nullptr;     // the same for the backward kernel; null: there is none
   std::int64_t batch = 0;
   std::int64_t q_rows = 0;
   std::int64_t kv_rows = 0;
   bool broadcast_q = false;
-  ItemShape shape{};
+  ItemShape item_shape{};
+  KeyShape key_shape{};
   std::int64_t block_q = 0;  // of a block-sparse mask; 0: none is given
-  TicketUsers users{};
-
-  int* ticket(int index) const { return reinterpret_cast<int*>(sequences + batch) + index; }
+  TicketUsers users{};       // of the tickets by queries
 };
 
-/// Sequences, and for a block-sparse mask the first row of each in its lists.
-inline std::size_t plan_bytes(const Problem& problem) {
-  const auto batch = static_cast<std::size_t>(problem.batch);
-  return static_cast<std::size_t>(plan_records(problem.batch)) * sizeof(PlannedSequence) +
-         (problem.block_sparse ? batch * sizeof(int) : 0);
+/// A ticket of a plan of `batch` sequences.
+inline int* ticket_of(PlannedSequence* sequences, std::int64_t batch, int index) {
+  return reinterpret_cast<int*>(sequences + batch) + index;
 }
+
+/// Parts of a workspace and of a plan begin at multiples of this.
+constexpr std::size_t kPartAlignment = 64;
+constexpr std::size_t part(std::size_t bytes) {
+  return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+}
+
+/// One direction's: sequences, and for a block-sparse mask the first row of each in its lists.
+inline std::size_t sequences_bytes(const Problem& problem) {
+  const auto batch = static_cast<std::size_t>(problem.batch);
+  return part(static_cast<std::size_t>(plan_records(problem.batch)) * sizeof(PlannedSequence) +
+              (problem.block_sparse ? batch * sizeof(int) : 0));
+}
+
+/// A plan for both directions.
+inline std::size_t plan_bytes(const Problem& problem) { return 2 * sequences_bytes(problem); }
 
 /// Workspace of a forward call: a line for a ticket, where that of a plan cannot be used, and a
 /// plan for calls without one.
-constexpr std::size_t kTicketBytes = 64;
+constexpr std::size_t kTicketBytes = kPartAlignment;
 
 inline std::size_t forward_bytes(const Problem& problem) {
-  return kTicketBytes + plan_bytes(problem);
+  return kTicketBytes + sequences_bytes(problem);
+}
+
+/// Where the parts of a backward call's workspace begin: a line for the ticket, a plan for calls
+/// without one, and what the passes hand on.
+struct BackwardParts {
+  std::size_t plan = kTicketBytes;
+  std::size_t statistics, dq_sum, dq_kept, turns;
+  std::size_t end;
+
+  BackwardParts(const Problem& problem, const BackwardSizes& sizes)
+      : statistics(plan + sequences_bytes(problem)),
+        dq_sum(statistics + part(sizes.statistics)),
+        dq_kept(dq_sum + part(sizes.dq_sum)),
+        turns(dq_kept + part(sizes.dq_kept)),
+        end(turns + part(sizes.turns)) {}
+};
+
+/// Bytes of workspace; none for backward where no kernel of the build computes it.
+template <class Queue>
+WorkspaceSizes device_workspace_sizes(const Problem& problem,
+                                      std::span<const BackwardKernel<Queue>> kernels, int blocks) {
+  WorkspaceSizes sizes{forward_bytes(problem), 0, plan_bytes(problem)};
+  const BackwardKernel<Queue>* kernel = nullptr;
+  if (choose(kernels, problem, kernel).ok()) {
+    sizes.backward = BackwardParts(problem, kernel->sizes(problem, blocks)).end;
+  }
+  return sizes;
 }
 
 inline Status check_workspace(const Execution& execution, std::size_t bytes) {
@@ -51,27 +94,13 @@ inline Status check_workspace(const Execution& execution, std::size_t bytes) {
                           std::to_string(execution.workspace_bytes) + wanted);
 }
 
-inline Status no_backward(const std::string& device) {
-  return {ErrorCode::kUnsupported,
-          "backward is not offered by device " + device + " in this build, must run on cpu"};
-}
+/// What a plan was made for, and what a call is.
+struct PlanPart {
+  const char* name;
+  std::int64_t planned, given;
+};
 
-/// Whether a plan has the shapes of a problem; its offsets only a check on the device can compare.
-inline Status check_device_plan(const DevicePlan& plan, const Problem& problem,
-                                const ItemShape& shape) {
-  const struct {
-    const char* name;
-    std::int64_t planned, given;
-  } parts[] = {{"B", plan.batch, problem.batch},
-               {"q.rows", plan.q_rows, problem.q.rows},
-               {"k.rows", plan.kv_rows, problem.k.rows},
-               {"broadcast_q (0 or 1)", plan.broadcast_q, problem.broadcast_q},
-               {"tiles of rows", plan.shape.tile_rows, shape.tile_rows},
-               {"blocks of keys", plan.shape.block_keys, shape.block_keys},
-               {"resident keys", plan.shape.resident_keys, shape.resident_keys},
-               {"tiles of a run", plan.shape.run_tiles, shape.run_tiles},
-               {"mask.block_sparse.block_q", plan.block_q,
-                problem.block_sparse ? problem.blocks.block_q : 0}};
+inline Status check_parts(std::span<const PlanPart> parts) {
   for (const auto& [name, planned, given] : parts) {
     if (planned == given) continue;
     return invalid_argument("plan was made for " + std::string(name) + " = " +
@@ -81,23 +110,80 @@ inline Status check_device_plan(const DevicePlan& plan, const Problem& problem,
   return {};
 }
 
-/// Enqueues the making of a plan at `memory`.
-template <class M, class Queue>
-DevicePlan enqueue_plan(const Problem& problem, const ItemShape& shape, void* memory,
-                        Queue& queue) {
-  const DevicePlan plan{static_cast<PlannedSequence*>(memory),
-                        problem.batch,
-                        problem.q.rows,
-                        problem.k.rows,
-                        problem.broadcast_q,
-                        shape,
-                        problem.block_sparse ? problem.blocks.block_q : 0};
-  using Plan = Planner<M, ItemShape, Queue::kPlannerThreads>;
-  Plan::make(planner_params<M>(problem, shape, plan.sequences),
+/// Whether a plan has the shapes of a problem; its offsets only a check on the device can compare.
+inline Status check_shapes(const DevicePlan& plan, const Problem& problem) {
+  const PlanPart parts[] = {{"B", plan.batch, problem.batch},
+                            {"q.rows", plan.q_rows, problem.q.rows},
+                            {"k.rows", plan.kv_rows, problem.k.rows},
+                            {"broadcast_q (0 or 1)", plan.broadcast_q, problem.broadcast_q},
+                            {"mask.block_sparse.block_q", plan.block_q,
+                             problem.block_sparse ? problem.blocks.block_q : 0}};
+  return check_parts(parts);
+}
+
+/// Whether it is also cut as a kernel wants it.
+inline Status check_plan(const DevicePlan& plan, const Problem& problem, const ItemShape& shape) {
+  JFA_RETURN_IF_ERROR(check_shapes(plan, problem));
+  const ItemShape& planned = plan.item_shape;
+  const PlanPart parts[] = {{"tiles of rows", planned.tile_rows, shape.tile_rows},
+                            {"blocks of keys", planned.block_keys, shape.block_keys},
+                            {"resident keys", planned.resident_keys, shape.resident_keys},
+                            {"tiles of a run", planned.run_tiles, shape.run_tiles}};
+  return check_parts(parts);
+}
+inline Status check_plan(const DevicePlan& plan, const Problem& problem, const KeyShape& shape) {
+  JFA_RETURN_IF_ERROR(check_shapes(plan, problem));
+  const KeyShape& planned = plan.key_shape;
+  const PlanPart parts[] = {
+      {"blocks of keys", planned.block_keys, shape.block_keys},
+      {"tiles of rows", planned.tile_rows, shape.tile_rows},
+      {"q.heads / k.heads", planned.group, shape.group},
+      {"tiles of a whole sequence", planned.kept_tiles, shape.kept_tiles},
+      {"blocks of a whole sequence", planned.whole_blocks, shape.whole_blocks}};
+  return check_parts(parts);
+}
+
+/// Enqueues the planning of one direction at `memory`, which has sequences_bytes().
+template <class M, class Shape, class Queue>
+PlannedSequence* enqueue_planner(const Problem& problem, const Shape& shape, std::byte* memory,
+                                 Queue& queue) {
+  auto* sequences = reinterpret_cast<PlannedSequence*>(memory);
+  using Plan = Planner<M, Shape, Queue::kPlannerThreads>;
+  Plan::make(planner_params(problem, shape, sequences),
              [&](int blocks, const typename Plan::Params& params) {
                queue.template launch<Plan>(blocks, params);
              });
+  return sequences;
+}
+
+/// Enqueues the making of a plan at `memory`, which has plan_bytes(). `backward` is null where no
+/// kernel computes that.
+template <class M, class Queue>
+DevicePlan enqueue_plan(const Problem& problem, const ForwardKernel<Queue>& forward,
+                        const BackwardKernel<Queue>* backward, void* memory, Queue& queue) {
+  auto* at = static_cast<std::byte*>(memory);
+  DevicePlan plan{.batch = problem.batch,
+                  .q_rows = problem.q.rows,
+                  .kv_rows = problem.k.rows,
+                  .broadcast_q = problem.broadcast_q,
+                  .item_shape = item_shape_of(forward, problem),
+                  .block_q = problem.block_sparse ? problem.blocks.block_q : 0,
+                  .users = {}};
+  plan.by_queries = enqueue_planner<M>(problem, plan.item_shape, at, queue);
+  if (backward == nullptr) return plan;
+  plan.key_shape = backward->key_shape(problem, queue.blocks());
+  plan.by_keys = enqueue_planner<M>(problem, plan.key_shape, at + sequences_bytes(problem), queue);
   return plan;
+}
+
+/// Enqueues the check of offsets, lengths, lists and `plan`, null where none is given.
+template <class M, class Queue>
+void enqueue_check(const Problem& problem, PlannedSequence* plan, std::uint64_t* word,
+                   Queue& queue) {
+  constexpr ItemShape kAnyShape{
+      .tile_rows = 64, .block_keys = 64, .resident_keys = 0, .run_tiles = 1};
+  queue.template launch<IndexCheck<M>>(
+      1, {planner_params(problem, kAnyShape, plan), lists_of(problem, nullptr), word});
 }
 
 /// Enqueues a forward call. `plan` is null or made for a problem of these shapes; `workspace` has
@@ -106,25 +192,50 @@ template <class M, class Queue>
 Status enqueue_forward(const ForwardKernel<Queue>& kernel, const Problem& problem,
                        const ForwardOutputs& outputs, const Execution& execution,
                        const DevicePlan* plan, Queue& queue) {
-  if (problem.out_rows == 0 && execution.check == nullptr) return {};
   const ItemShape shape = item_shape_of(kernel, problem);
-  if (plan != nullptr) JFA_RETURN_IF_ERROR(check_device_plan(*plan, problem, shape));
+  if (plan != nullptr) JFA_RETURN_IF_ERROR(check_plan(*plan, problem, shape));
   auto* workspace = static_cast<std::byte*>(execution.workspace);
+  PlannedSequence* sequences = plan != nullptr ? plan->by_queries : nullptr;
   if (execution.check != nullptr) {
-    PlannedSequence* given = plan != nullptr ? plan->sequences : nullptr;
-    queue.template launch<IndexCheck<M>>(
-        1, {planner_params<M>(problem, shape, given), lists_of(problem, nullptr), execution.check});
+    enqueue_check<M>(problem, sequences, execution.check, queue);
   }
   if (problem.out_rows == 0) return {};
   if (plan == nullptr) {
-    const DevicePlan own = enqueue_plan<M>(problem, shape, workspace + kTicketBytes, queue);
-    kernel.launch(problem, outputs, {own.sequences, own.ticket(0)}, queue);
-    return {};
+    sequences = enqueue_planner<M>(problem, shape, workspace + kTicketBytes, queue);
   }
-  const int index = plan->users.of(workspace);
-  int* ticket = index < kPlanTickets ? plan->ticket(index) : reinterpret_cast<int*>(workspace);
+  const int index = plan != nullptr ? plan->users.of(workspace) : 0;
+  int* ticket = index < kPlanTickets ? ticket_of(sequences, problem.batch, index)
+                                     : reinterpret_cast<int*>(workspace);
   if (index == kPlanTickets) queue.zero(ticket);
-  kernel.launch(problem, outputs, {plan->sequences, ticket}, queue);
+  kernel.launch(problem, outputs, {sequences, ticket}, queue);
+  return {};
+}
+
+/// Enqueues a backward call. `plan` is null or made for a problem of these shapes; `workspace` has
+/// what device_workspace_sizes() says.
+template <class M, class Queue>
+Status enqueue_backward(const BackwardKernel<Queue>& kernel, const Problem& problem,
+                        const BackwardInputs& given, const BackwardOutputs& outputs,
+                        const Execution& execution, const DevicePlan* plan, Queue& queue) {
+  const KeyShape shape = kernel.key_shape(problem, queue.blocks());
+  if (plan != nullptr) JFA_RETURN_IF_ERROR(check_plan(*plan, problem, shape));
+  auto* workspace = static_cast<std::byte*>(execution.workspace);
+  PlannedSequence* sequences = plan != nullptr ? plan->by_keys : nullptr;
+  if (execution.check != nullptr) {
+    enqueue_check<M>(problem, sequences, execution.check, queue);
+  }
+  if (problem.q.rows == 0 && problem.k.rows == 0) return {};
+  const BackwardSizes sizes = kernel.sizes(problem, queue.blocks());
+  const BackwardParts parts(problem, sizes);
+  if (plan == nullptr) {
+    sequences = enqueue_planner<M>(problem, shape, workspace + parts.plan, queue);
+  }
+  const auto floats = [&](std::size_t at) { return reinterpret_cast<float*>(workspace + at); };
+  int* turns = sizes.turns > 0 ? reinterpret_cast<int*>(workspace + parts.turns) : nullptr;
+  kernel.launch(problem, given, outputs,
+                {sequences, reinterpret_cast<int*>(workspace), floats(parts.statistics),
+                 floats(parts.dq_sum), floats(parts.dq_kept), turns},
+                queue);
   return {};
 }
 

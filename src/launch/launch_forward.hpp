@@ -1,80 +1,21 @@
-// The host side of the forward kernel and of the planner on any machine: parameters from a checked
-// problem.
-//
-// A Queue enqueues work of one machine:
-//   launch<K>(blocks, params)   a kernel
-//   zero(pointer)               an int in device memory
-//   blocks()                    blocks of a persistent kernel
-//   kPlannerThreads             threads of the planner
+// The host side of the forward kernel on any machine: parameters from a checked problem. For what a
+// Queue is, see device_problem.hpp.
 #pragma once
 
-#include <algorithm>
-
 #include "kernels/forward/configs.hpp"
+#include "launch/device_problem.hpp"
 #include "launch/forward_kernel.hpp"
-#include "plan/planner.hpp"
 
 namespace jfa {
 inline namespace JFA_BACKEND {
-
-inline DeviceIndices device_indices(const IndexView& view) {
-  return {view.data, view.dtype == DType::kI64};
-}
-
-inline DeviceRows q_rows_of(const Problem& problem) {
-  return {device_indices(problem.q_offsets), device_indices(problem.q_lengths),
-          static_cast<int>(problem.q.rows)};
-}
-
-/// The part of a plan at `plan` that belongs to a block-sparse mask: null without one.
-inline int* block_rows_of(const Problem& problem, const PlannedSequence* plan) {
-  if (!problem.block_sparse || plan == nullptr) return nullptr;
-  return reinterpret_cast<int*>(const_cast<PlannedSequence*>(plan) + plan_records(problem.batch));
-}
-
-/// Of a block that is larger than any sequence it does not matter by how much.
-inline int block_size(std::int64_t rows) {
-  return static_cast<int>(std::min<std::int64_t>(rows, std::int64_t{1} << 30));
-}
-
-inline BlockLists lists_of(const Problem& problem, const PlannedSequence* plan) {
-  if (!problem.block_sparse) return {};
-  const BlockSparse& blocks = problem.blocks;
-  return {.row_offsets = device_indices(blocks.row_offsets),
-          .columns = device_indices(blocks.columns),
-          .rows_per_head = blocks.row_offsets.size / blocks.heads,
-          .column_count = blocks.columns.size,
-          .first_rows = block_rows_of(problem, plan),
-          .heads = static_cast<int>(blocks.heads),
-          .block_q = block_size(blocks.block_q),
-          .block_kv = block_size(blocks.block_kv)};
-}
-
-template <class M>
-typename Planner<M>::Params planner_params(const Problem& problem, const ItemShape& shape,
-                                           PlannedSequence* plan) {
-  return {.q = q_rows_of(problem),
-          .kv = {device_indices(problem.kv_offsets), device_indices(problem.kv_lengths),
-                 static_cast<int>(problem.k.rows)},
-          .batch = static_cast<int>(problem.batch),
-          .shape = shape,
-          .plan = plan,
-          .block_q = problem.block_sparse ? block_size(problem.blocks.block_q) : 0,
-          .block_rows = block_rows_of(problem, plan)};
-}
 
 template <class K>
 typename K::Params forward_params(const Problem& problem, const ForwardOutputs& outputs,
                                   const ForwardScratch& scratch) {
   using T = typename K::T;
-  // Without rows a tensor may have no data; a tensor map wants an address all the same.
-  const auto elements = [&](const ConstTensorView& t) {
-    const void* data = t.data != nullptr ? t.data : scratch.plan;
-    return const_cast<T*>(static_cast<const T*>(data));
-  };
-  return K::make_params({.q = elements(problem.q),
-                         .k = elements(problem.k),
-                         .v = elements(problem.v),
+  return K::make_params({.q = elements_of<T>(problem.q, scratch.plan),
+                         .k = elements_of<T>(problem.k, scratch.plan),
+                         .v = elements_of<T>(problem.v, scratch.plan),
                          .out = static_cast<T*>(outputs.out.data),
                          .lse = outputs.lse.data,
                          .q_strides = {problem.q.row_stride, problem.q.head_stride},
@@ -94,9 +35,6 @@ typename K::Params forward_params(const Problem& problem, const ForwardOutputs& 
                          .batch = static_cast<int>(problem.batch),
                          .ticket = scratch.ticket});
 }
-
-/// What a kernel does to scores besides scaling them.
-enum class Treats { Nothing, Window, Lists, Softcap };  // the last with windows and lists
 
 template <class M, ForwardConfig C, Treats What>
 struct ForwardChoice {
@@ -126,15 +64,15 @@ template <class Queue, class M, int HeadDim, Tiles Shape, bool Half, Treats What
 ForwardKernel<Queue> forward_kernel() {
   constexpr ForwardConfig kConfig = forward_config(HeadDim, Shape, Half);
   using K = typename ForwardChoice<M, kConfig, What>::K;
-  return {{.dtype = Half ? DType::kF16 : DType::kBf16,
-           .head_dim = HeadDim,
-           .tile_rows = K::kTileRows,
-           .short_keys = Shape == Tiles::Short || (Shape == Tiles::Narrow && What == Treats::Window)
-                             ? kConfig.kv_slots / 2 * kConfig.keys
-                             : 0,
-           .masked = What != Treats::Nothing,
-           .listed = What == Treats::Lists || What == Treats::Softcap,
-           .capped = What == Treats::Softcap},
+  return {{{.dtype = Half ? DType::kF16 : DType::kBf16,
+            .head_dim = HeadDim,
+            .masked = What != Treats::Nothing,
+            .listed = What == Treats::Lists || What == Treats::Softcap,
+            .capped = What == Treats::Softcap},
+           K::kTileRows,
+           Shape == Tiles::Short || (Shape == Tiles::Narrow && What == Treats::Window)
+               ? kConfig.kv_slots / 2 * kConfig.keys
+               : 0},
           K::item_shape,
           launch_forward<K, Queue>};
 }

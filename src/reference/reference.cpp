@@ -50,6 +50,10 @@ void add(std::span<double> to, double factor, std::span<const double> from) {
   for (std::size_t d = 0; d < to.size(); ++d) to[d] += factor * from[d];
 }
 
+void add_squares(std::span<double> to, double factor, std::span<const double> from) {
+  for (std::size_t d = 0; d < to.size(); ++d) to[d] += factor * from[d] * factor * from[d];
+}
+
 /// The rows of one sequence.
 struct Rows {
   std::int64_t q_begin = 0;    ///< of q and dq
@@ -205,19 +209,30 @@ struct RowGradient {
   std::span<const double> query, dout;
   double dlse;
 
-  void add_to(BackwardResult& result, const Matrix& k, const Matrix& v) const {
+  void add_to(BackwardResult& result, BackwardResult* squares, const Matrix& k,
+              const Matrix& v) const {
     const Attention a = attend(p, rows, head, i, query, k);
     if (a.sees_nothing()) return;
     const std::int64_t g = head / p.group_size;
     const double delta = dot(dout, weighted_sum(a, v, p.head_dim));
-    const auto dq = row_of(result.dq, p.heads_q, p.head_dim, rows.q_begin + i, head);
+    const auto row = [&](Vector& of, std::int64_t key_row) {
+      return row_of(of, p.heads_kv, p.head_dim, key_row, g);
+    };
+    const auto query_row = [&](Vector& of) {
+      return row_of(of, p.heads_q, p.head_dim, rows.q_begin + i, head);
+    };
     for (std::size_t n = 0; n < a.keys.size(); ++n) {
       const std::int64_t key_row = rows.kv_begin + a.keys[n];
       double ds = a.probabilities[n] * (dot(dout, v.row(a.keys[n])) - delta + dlse);
       if (p.softcap > 0) ds *= 1 - std::pow(a.scores[n] / p.softcap, 2);  // 1 - tanh^2
-      add(dq, p.softmax_scale * ds, k.row(a.keys[n]));
-      add(row_of(result.dk, p.heads_kv, p.head_dim, key_row, g), p.softmax_scale * ds, query);
-      add(row_of(result.dv, p.heads_kv, p.head_dim, key_row, g), a.probabilities[n], dout);
+      ds *= p.softmax_scale;
+      add(query_row(result.dq), ds, k.row(a.keys[n]));
+      add(row(result.dk, key_row), ds, query);
+      add(row(result.dv, key_row), a.probabilities[n], dout);
+      if (squares == nullptr) continue;
+      add_squares(query_row(squares->dq), ds, k.row(a.keys[n]));
+      add_squares(row(squares->dk, key_row), ds, query);
+      add_squares(row(squares->dv, key_row), a.probabilities[n], dout);
     }
   }
 };
@@ -257,11 +272,13 @@ ForwardResult forward(const Problem& p) {
   return result;
 }
 
-BackwardResult backward(const Problem& p, const ConstTensorView& dout, const ConstLseView* dlse) {
+BackwardResult backward(const Problem& p, const ConstTensorView& dout, const ConstLseView* dlse,
+                        BackwardResult* squares) {
   BackwardResult result;
   result.dq.assign(usize(p.q.rows * p.heads_q * p.head_dim), 0);
   result.dk.assign(usize(p.k.rows * p.heads_kv * p.head_dim), 0);
   result.dv = result.dk;
+  if (squares != nullptr) *squares = result;
   const std::vector<Rows> batch = sequences(p);
   for_each_kv_head(p, [&](std::int64_t g) {
     for (const Rows& rows : batch) {
@@ -275,7 +292,7 @@ BackwardResult backward(const Problem& p, const ConstTensorView& dout, const Con
           const double row_dlse =
               dlse != nullptr ? dlse->data[head * dlse->head_stride + out_row] : 0.0;
           const RowGradient gradient{p, rows, head, i, q.row(i), douts.row(i), row_dlse};
-          gradient.add_to(result, k, v);
+          gradient.add_to(result, squares, k, v);
         }
       });
     }

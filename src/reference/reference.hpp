@@ -23,9 +23,10 @@ struct BackwardResult {
 /// The problem's tensors and offsets are in host memory and checked.
 ForwardResult forward(const Problem& problem);
 
-/// Gradients of sum(out * dout) + sum(lse * dlse), from the inputs alone.
+/// Gradients of sum(out * dout) + sum(lse * dlse), from the inputs alone. Where `squares` is given,
+/// it gets the sums of squares of what the gradients are sums of.
 BackwardResult backward(const Problem& problem, const ConstTensorView& dout,
-                        const ConstLseView* dlse);
+                        const ConstLseView* dlse, BackwardResult* squares = nullptr);
 
 /// Element (row, head, d) of a bf16, fp16 or fp32 tensor.
 double load(const ConstTensorView& view, std::int64_t row, std::int64_t head, std::int64_t d);

@@ -30,8 +30,11 @@ Rounding rounding_of(DType dtype) {
 /// NOTE [error bounds]
 /// A result may differ from the oracle by
 ///   - its own rounding to the tensors' type, a bound that each element must keep;
-///   - the engine's noise of computing in fp32 (and, where it rounds P and dS, operand_rounding),
-///     relative to the norm of the sequence's result in one head;
+///   - the engine's noise of computing in fp32, relative to the norm of the sequence's result in
+///     one head;
+///   - where it rounds P and dS, operand_rounding, relative to that norm of out, and for gradients,
+///     which may be much less than what they are sums of, to the norm of that: for dq and dk
+///     once for P and once for dS, and with a softcap once for its slope;
 ///   - a floor, since sums cancel, dS = P (dP - delta) even to exactly 0 where a query sees a
 ///   single
 ///     key, and leave behind the noise of their terms: kFp32 times the norm that they would have if
@@ -46,8 +49,9 @@ constexpr double kGradientFloor = 16;  ///< dq and dk, behind two sums of head_d
 
 struct Bounds {
   Rounding rounding;
-  double noise = 0;  ///< relative to the norm
-  double floor = 0;  ///< of the error's norm
+  double noise = 0;     ///< relative to the norm
+  double operands = 0;  ///< relative to the norm of what a gradient is a sum of
+  double floor = 0;     ///< of the error's norm
 };
 
 /// The rows of one sequence in one head.
@@ -58,6 +62,15 @@ struct Block {
 struct Norms {
   double error = 0, expected = 0, rounding = 0, worst = 0;
 };
+
+double sum_over(const Block& block, const ConstTensorView& like, const std::vector<double>& of) {
+  double sum = 0;
+  for (std::int64_t row = block.begin; row < block.begin + block.length; ++row) {
+    const auto first = (row * like.heads + block.head) * like.head_dim;
+    for (std::int64_t d = 0; d < like.head_dim; ++d) sum += of[static_cast<std::size_t>(first + d)];
+  }
+  return sum;
+}
 
 /// Sums of squares over a block, and the largest excess of an element's error over its rounding.
 Norms norms_of(const Block& block, const ConstTensorView& actual,
@@ -80,10 +93,13 @@ Norms norms_of(const Block& block, const ConstTensorView& actual,
 }
 
 void expect_block(const char* name, const Block& block, const ConstTensorView& actual,
-                  const std::vector<double>& expected, const Bounds& bounds) {
+                  const std::vector<double>& expected, const Bounds& bounds,
+                  const std::vector<double>* squares = nullptr) {
   if (block.length == 0) return;
   const Norms sums = norms_of(block, actual, expected, bounds.rounding);
-  const double noise = bounds.noise * std::sqrt(sums.expected) + bounds.floor;
+  const double terms = squares != nullptr ? sum_over(block, actual, *squares) : sums.expected;
+  const double noise =
+      bounds.noise * std::sqrt(sums.expected) + bounds.operands * std::sqrt(terms) + bounds.floor;
   const auto elements = static_cast<double>(block.length * actual.head_dim);
   EXPECT_LE(std::sqrt(sums.error), std::sqrt(sums.rounding) + noise)
       << name << " of rows " << block.begin << " + " << block.length << ", head " << block.head
@@ -131,7 +147,8 @@ class Comparison {
     throw_if_failed(check_host_indices(problem_));
     bounds_.rounding = rounding_of(s.dtype);
     lse_noise_ = engine.noise();
-    bounds_.noise = engine.noise() + engine.operand_rounding(s.dtype);
+    bounds_.noise = engine.noise();
+    bounds_.operands = engine.operand_rounding(s.dtype);
     expected_ = reference::forward(problem_);
   }
 
@@ -148,16 +165,19 @@ class Comparison {
     EXPECT_TRUE(actual.padding_intact());
     const HostTensor dlse = dlse_given(given.out);
     const ConstLseView dlse_view = dlse.lse_view();
-    const auto expected = reference::backward(problem_, data_.dout(), &dlse_view);
+    reference::BackwardResult squares;
+    const auto expected = reference::backward(problem_, data_.dout(), &dlse_view, &squares);
     expect_zero_unless(data_.used_kv(), "dk", actual.k);
     expect_zero_unless(data_.used_kv(), "dv", actual.v);
     if (!problem_.broadcast_q) expect_zero_unless(data_.used_out(), "dq", actual.q);
-    expect_dq(actual.q, expected.dq);
+    expect_dq(actual.q, expected.dq, squares.dq);
     for_each_block([&](std::int64_t b, std::int64_t head) {
       if (head % problem_.group_size != 0) return;
       const Block block = kv_block(b, head / problem_.group_size);
-      expect_block("dk", block, actual.k, expected.dk, gradient_bounds(problem_.group_size, b));
-      expect_block("dv", block, actual.v, expected.dv, sum_bounds(problem_.group_size, b));
+      expect_block("dk", block, actual.k, expected.dk, gradient_bounds(problem_.group_size, b),
+                   &squares.dk);
+      expect_block("dv", block, actual.v, expected.dv, sum_bounds(problem_.group_size, b),
+                   &squares.dv);
     });
   }
 
@@ -195,20 +215,23 @@ class Comparison {
 
   Bounds gradient_bounds(std::int64_t terms, std::int64_t b) const {
     const double size = std::abs(problem_.softmax_scale) * static_cast<double>(problem_.head_dim);
-    return with_floor(kGradientFloor, size, terms, b);
+    Bounds bounds = with_floor(kGradientFloor, size, terms, b);
+    bounds.operands *= problem_.softcap > 0 ? 3 : 2;
+    return bounds;
   }
 
-  void expect_dq(const ConstTensorView& actual, const std::vector<double>& expected) const {
+  void expect_dq(const ConstTensorView& actual, const std::vector<double>& expected,
+                 const std::vector<double>& squares) const {
     if (!problem_.broadcast_q) {
       for_each_block([&](std::int64_t b, std::int64_t head) {
-        expect_block("dq", out_block(b, head), actual, expected, gradient_bounds(1, b));
+        expect_block("dq", out_block(b, head), actual, expected, gradient_bounds(1, b), &squares);
       });
       return;
     }
     for (std::int64_t head = 0; head < problem_.heads_q; ++head) {
       const Block block{0, actual.rows, head};
       expect_block("dq", block, actual, expected,
-                   problem_.batch > 0 ? gradient_bounds(problem_.batch, 0) : bounds_);
+                   problem_.batch > 0 ? gradient_bounds(problem_.batch, 0) : bounds_, &squares);
     }
   }
 
@@ -285,10 +308,16 @@ Forward run_forward(const Engine& engine, const Data& data, const Way& way) {
   return forward;
 }
 
+bool has_gradients(const Engine& engine, const Scenario& scenario) {
+  const Limits limits = engine.limits();
+  return scenario.head_dim <= limits.max_backward_head_dim &&
+         (limits.backward_block_sparse || !scenario.blocks);
+}
+
 Trio run_backward(const Engine& engine, const Data& data, const Forward& forward, const Way& way) {
   const Scenario& s = data.scenario();
   Trio gradients(s.layout, s.dtype, data.rows(), {s.heads_q(), s.heads_kv}, s.head_dim, s.padding);
-  if (!engine.limits().backward) return gradients;
+  if (!has_gradients(engine, s)) return gradients;
   const BackwardInputs given{data.dout(), forward.out, forward.lse, data.dlse()};
   engine.backward(data.inputs(), data.options(), given, {gradients.q, gradients.k, gradients.v},
                   way);
@@ -300,7 +329,7 @@ void expect_contract(const Engine& engine, const Data& data, const Way& way) {
   Forward forward = run_forward(engine, data, way);
   const Comparison comparison(engine, data);
   comparison.forward(forward);
-  if (engine.limits().backward) {
+  if (has_gradients(engine, data.scenario())) {
     forward.forget_unused_rows(data);
     const Trio gradients = run_backward(engine, data, forward, way);
     comparison.backward(forward, gradients);

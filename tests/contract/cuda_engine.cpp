@@ -23,12 +23,16 @@ class CudaEngine : public GpuKernelEngine {
   Limits limits() const override {
     Limits limits = GpuKernelEngine::limits();
     limits.fp16 = limits.softcap = limits.block_sparse = false;
-    limits.max_head_dim = 0;
+    limits.max_head_dim = limits.max_backward_head_dim = 0;
     for (const ForwardTraits& traits : cuda::forward_traits()) {
       limits.fp16 = limits.fp16 || traits.dtype == DType::kF16;
       limits.softcap = limits.softcap || traits.capped;
       limits.block_sparse = limits.block_sparse || traits.listed;
       limits.max_head_dim = std::max<std::int64_t>(limits.max_head_dim, traits.head_dim);
+    }
+    for (const KernelTraits& traits : cuda::backward_traits()) {
+      limits.max_backward_head_dim =
+          std::max<std::int64_t>(limits.max_backward_head_dim, traits.head_dim);
     }
     return limits;
   }
@@ -50,13 +54,11 @@ class CudaEngine : public GpuKernelEngine {
 
   void forward(const Inputs& inputs, const Options& options, const ForwardOutputs& outputs,
                const Way& way) const override {
-    Mirror mirror;
-    for (const ConstTensorView& view : {inputs.q, inputs.k, inputs.v}) mirror.add(view);
+    Mirror mirror = mirror_of(inputs, options);
     mirror.add(ConstTensorView(outputs.out));
     mirror.add(ConstLseView(outputs.lse));
-    for (const IndexView& view : indices_of(inputs, options)) mirror.add(view);
     mirror.upload();
-    Call call(moved(inputs, mirror), moved(options, mirror), way);
+    Call call(moved(inputs, mirror), moved(options, mirror), way, &WorkspaceSizes::forward);
     jfa::forward(call.inputs, call.options, {mirror.at(outputs.out), mirror.at(outputs.lse)},
                  call.execution, call.plan ? &*call.plan : nullptr);
     mirror.download(outputs.out);
@@ -64,12 +66,35 @@ class CudaEngine : public GpuKernelEngine {
     if (way.check) throw_if_check_failed(call.check_result());
   }
 
-  void backward(const Inputs&, const Options&, const BackwardInputs&, const BackwardOutputs&,
-                const Way&) const override {
-    FAIL() << "not offered";
+  void backward(const Inputs& inputs, const Options& options, const BackwardInputs& given,
+                const BackwardOutputs& outputs, const Way& way) const override {
+    Mirror mirror = mirror_of(inputs, options);
+    mirror.add(given.dout);
+    mirror.add(given.out);
+    mirror.add(given.lse);
+    if (given.dlse) mirror.add(*given.dlse);
+    for (const TensorView& view : {outputs.dq, outputs.dk, outputs.dv}) {
+      mirror.add(ConstTensorView(view));
+    }
+    mirror.upload();
+    Call call(moved(inputs, mirror), moved(options, mirror), way, &WorkspaceSizes::backward);
+    BackwardInputs moved_inputs{mirror.at(given.dout), mirror.at(given.out), mirror.at(given.lse)};
+    if (given.dlse) moved_inputs.dlse = mirror.at(*given.dlse);
+    jfa::backward(call.inputs, call.options, moved_inputs,
+                  {mirror.at(outputs.dq), mirror.at(outputs.dk), mirror.at(outputs.dv)},
+                  call.execution, call.plan ? &*call.plan : nullptr);
+    for (const TensorView& view : {outputs.dq, outputs.dk, outputs.dv}) mirror.download(view);
+    if (way.check) throw_if_check_failed(call.check_result());
   }
 
  private:
+  static Mirror mirror_of(const Inputs& inputs, const Options& options) {
+    Mirror mirror;
+    for (const ConstTensorView& view : {inputs.q, inputs.k, inputs.v}) mirror.add(view);
+    for (const IndexView& view : indices_of(inputs, options)) mirror.add(view);
+    return mirror;
+  }
+
   static std::vector<IndexView> indices_of(const Inputs& inputs, const Options& options) {
     std::vector<IndexView> all{inputs.kv_offsets};
     if (const auto& blocks = options.mask.block_sparse) {
@@ -103,7 +128,8 @@ class CudaEngine : public GpuKernelEngine {
 
   /// Workspace and check word hold NaN.
   struct Call {
-    Call(const Inputs& moved_inputs, const Options& moved_options, const Way& way)
+    Call(const Inputs& moved_inputs, const Options& moved_options, const Way& way,
+         std::size_t WorkspaceSizes::*size)
         : inputs(moved_inputs), options(moved_options) {
       execution.device = Device::kCuda;
       if (way.stream) execution.stream = stream.emplace().get();
@@ -113,7 +139,7 @@ class CudaEngine : public GpuKernelEngine {
         give_workspace(plan_memory, sizes.plan, planning);
         plan.emplace(inputs, options, planning);
       }
-      give_workspace(workspace, sizes.forward, execution);
+      give_workspace(workspace, sizes.*size, execution);
       if (!way.check) return;
       word.emplace(sizeof(std::uint64_t)).fill(0xFF);
       execution.check = reinterpret_cast<std::uint64_t*>(word->data());

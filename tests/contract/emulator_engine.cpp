@@ -28,27 +28,42 @@ class EmulatorEngine : public GpuKernelEngine {
 
   void forward(const Inputs& inputs, const Options& options, const ForwardOutputs& outputs,
                const Way& way) const override {
-    Execution execution{.device = Device::kEmulator};
-    std::optional<Plan> plan;
-    if (way.plan) plan.emplace(inputs, options, execution);
-    HostTensor workspace;
-    if (way.workspace) {
-      const std::size_t bytes = workspace_sizes(inputs, options, execution).forward;
+    Call call(inputs, options, way, &WorkspaceSizes::forward);
+    jfa::forward(inputs, options, outputs, call.execution, call.plan ? &*call.plan : nullptr);
+    throw_if_check_failed(call.word);
+  }
+
+  void backward(const Inputs& inputs, const Options& options, const BackwardInputs& given,
+                const BackwardOutputs& outputs, const Way& way) const override {
+    Call call(inputs, options, way, &WorkspaceSizes::backward);
+    jfa::backward(inputs, options, given, outputs, call.execution,
+                  call.plan ? &*call.plan : nullptr);
+    throw_if_check_failed(call.word);
+  }
+
+ private:
+  /// Workspace and check word hold NaN.
+  struct Call {
+    Call(const Inputs& inputs, const Options& options, const Way& way,
+         std::size_t WorkspaceSizes::*size) {
+      if (way.plan) plan.emplace(inputs, options, execution);
+      if (way.check) {
+        word = ~std::uint64_t{0};
+        execution.check = &word;
+      }
+      if (!way.workspace) return;
+      const std::size_t bytes = workspace_sizes(inputs, options, execution).*size;
       workspace = HostTensor(DType::kF32, {static_cast<std::int64_t>((bytes + 3) / 4)});
-      std::memset(workspace.data(), 0xFF, workspace.bytes());  // NaN
+      std::memset(workspace.data(), 0xFF, workspace.bytes());
       execution.workspace = workspace.data();
       execution.workspace_bytes = bytes;
     }
-    std::uint64_t word = ~std::uint64_t{0};
-    if (way.check) execution.check = &word;
-    jfa::forward(inputs, options, outputs, execution, plan ? &*plan : nullptr);
-    if (way.check) throw_if_check_failed(word);
-  }
 
-  void backward(const Inputs&, const Options&, const BackwardInputs&, const BackwardOutputs&,
-                const Way&) const override {
-    FAIL() << "not offered";
-  }
+    Execution execution{.device = Device::kEmulator};
+    std::optional<Plan> plan;
+    HostTensor workspace;
+    std::uint64_t word = 0;
+  };
 };
 
 }  // namespace

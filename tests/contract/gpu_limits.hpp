@@ -8,7 +8,11 @@ namespace jfa::contract {
 class GpuKernelEngine : public Engine {
  public:
   Limits limits() const override {
-    return {.fp32 = false, .backward = false, .head_dim_multiple = 8, .stride_multiple = 8};
+    return {.fp32 = false,
+            .backward_block_sparse = false,
+            .head_dim_multiple = 8,
+            .max_backward_head_dim = 128,
+            .stride_multiple = 8};
   }
   double operand_rounding(DType dtype) const override {
     return dtype == DType::kBf16 ? 0x1p-9 : 0x1p-12;

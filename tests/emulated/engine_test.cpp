@@ -23,9 +23,14 @@ struct EmulatedCall {
       : batch(make_batch(batch_case(dtype, head_dim), 1)),
         out(dtype, {50, 2, head_dim}),
         lse(DType::kF32, {2, 50}),
+        dout(random_tensor(dtype, {50, 2, head_dim}, 2)),
         inputs(batch.inputs()),
         outputs{out.view(), lse.lse_view()} {
     execution.device = Device::kEmulator;
+    for (HostTensor* gradient : {&dq, &dk, &dv}) {
+      *gradient = HostTensor(dtype, {50, 2, head_dim});
+      gradient->fill(7);
+    }
   }
 
   static Case batch_case(DType dtype, std::int64_t head_dim) {
@@ -41,6 +46,11 @@ struct EmulatedCall {
     jfa::forward(inputs, options, outputs, execution, plan);
   }
 
+  void backward(const Plan* plan = nullptr) {
+    jfa::backward(inputs, options, {dout.view(), outputs.out, outputs.lse, std::nullopt},
+                  {dq.view(), dk.view(), dv.view()}, execution, plan);
+  }
+
   void set_offsets(std::vector<double> values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       batch.kv_offsets.set(static_cast<std::int64_t>(i), values[i]);
@@ -49,7 +59,7 @@ struct EmulatedCall {
   }
 
   Batch batch;
-  HostTensor out, lse;
+  HostTensor out, lse, dout, dq, dk, dv;
   Inputs inputs;
   Options options;
   ForwardOutputs outputs;
@@ -149,19 +159,34 @@ std::string message_of(Call&& call, ErrorCode code) {
 }
 
 TEST(EmulatedEngine, RefusesWhatNoKernelComputes) {
+  EmulatedCall wide(DType::kBf16, 136);
+  wide.forward();
+  const std::string message = message_of([&] { wide.backward(); }, ErrorCode::kUnsupported);
+  const std::string start =
+      "no backward kernel of this build takes bf16 with head_dim = 136, must be one that takes at "
+      "least that: bf16 head_dim 64; ";
+  EXPECT_EQ(message.substr(0, start.size()), start);
+  EXPECT_EQ(workspace_sizes(wide.inputs, wide.options, wide.execution).backward, 0U);
+  for (std::int64_t i = 0; i < wide.dq.size(); ++i) ASSERT_EQ(wide.dq.at(i), 7);
+}
+
+TEST(EmulatedEngine, BackwardSharesThePlanOfForward) {
   EmulatedCall call;
-  const HostTensor dq(DType::kBf16, {50, 2, 64});
-  EXPECT_EQ(message_of(
-                [&] {
-                  HostTensor q(DType::kBf16, {50, 2, 64});
-                  HostTensor k(DType::kBf16, {50, 2, 64});
-                  HostTensor v(DType::kBf16, {50, 2, 64});
-                  jfa::backward(call.inputs, call.options,
-                                {dq.view(), call.out.view(), call.lse.lse_view()},
-                                {q.view(), k.view(), v.view()}, call.execution);
-                },
-                ErrorCode::kUnsupported),
-            "backward is not offered by device emulator in this build, must run on cpu");
+  const Plan plan(call.inputs, call.options, call.execution);
+  std::uint64_t word = 77;
+  call.execution.check = &word;
+  call.forward(&plan);
+  call.backward(&plan);
+  EXPECT_EQ(word, 0U);
+  const std::byte* results = call.dq.data();
+  const std::vector<std::byte> planned(results, results + call.dq.bytes());
+  call.dq.fill(7);
+  call.backward();
+  EXPECT_EQ(std::vector<std::byte>(results, results + call.dq.bytes()), planned);
+  call.set_offsets({0, 30, 50});
+  call.backward(&plan);
+  EXPECT_EQ(message_of([&] { throw_if_check_failed(word); }, ErrorCode::kInvalidArgument),
+            "plan was made for other offsets or lengths, must be made for those of the call");
 }
 
 /// Block lists of one head in blocks of 64: a row of one column for each of the two sequences.
@@ -206,15 +231,22 @@ std::string wrong_offsets(std::vector<double> offsets) {
   call.set_offsets(std::move(offsets));
   std::uint64_t word = 77;
   call.execution.check = &word;
-  try {
-    call.forward();  // offsets are clamped: a read or write outside the tensors would be a finding
-  } catch (const Error& error) {  // those of falling offsets may say that a row belongs to two
-    EXPECT_NE(std::string(error.what()).find("has written before"), std::string::npos)
-        << error.what();
+  // Offsets are clamped: a read or write outside the tensors would be a finding.
+  call.options.deterministic = true;  // blocks that wait for each other do not wait for ever
+  std::string messages[2];
+  for (const bool backward : {false, true}) {
+    try {
+      backward ? call.backward() : call.forward();
+    } catch (const Error& error) {  // those of falling offsets may say that a row belongs to two
+      EXPECT_NE(std::string(error.what()).find("has written before"), std::string::npos)
+          << error.what();
+    }
+    const std::string message =
+        message_of([&] { throw_if_check_failed(word); }, ErrorCode::kInvalidArgument);
+    messages[backward] = message.substr(0, message.find(','));
   }
-  const std::string message =
-      message_of([&] { throw_if_check_failed(word); }, ErrorCode::kInvalidArgument);
-  return message.substr(0, message.find(','));
+  EXPECT_EQ(messages[0], messages[1]);
+  return messages[0];
 }
 
 TEST(EmulatedEngine, CheckNamesTheFirstFault) {

@@ -79,7 +79,7 @@ class BackwardRun {
                     upload_indices(device, present(batch.kv_lengths)),
                     static_cast<int>(problem.k.rows)},
         .batch = static_cast<int>(problem.batch),
-        .ticket = device.template zeroed<int>(1),
+        .ticket = device.template scratch<int>(1),
         .statistics = device.template scratch<float>(
             static_cast<std::size_t>(heads_q * tiles * 2 * kStatisticsRows)),
         .dq_sum = device.template scratch<float>(

@@ -44,7 +44,7 @@ struct BackwardArguments {
   DeviceRows q_rows;            // its offsets have no data with broadcast_q
   DeviceRows kv_rows;
   int batch;
-  int* ticket;        // holds 0
+  int* ticket;        // PrepareBackward sets it to 0
   float* statistics;  // [heads_q, statistics_tiles(rows of out, batch), 2, kStatisticsRows]
   float* dq_sum;      // [rows of q, heads_q, summed_dim(head_dim)]; not used with broadcast_q
   float* dq_kept;     // as many elements as the kernel's kept_size says

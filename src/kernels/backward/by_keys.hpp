@@ -134,6 +134,7 @@ struct BackwardByKeys {
     std::int64_t head_tiles;
     typename Mask::Params mask;
     typename Scores::Params scores;
+    float slope;  // softmax_scale
   };
 
   /// Sequences of at most kWholeBlocks blocks of keys become one item a head where there are enough
@@ -185,7 +186,8 @@ struct BackwardByKeys {
             a.statistics,
             a.head_tiles(),
             Mask::Params::of(a.window),
-            Scores::Params::of(a.softmax_scale, a.softcap)};
+            Scores::Params::of(a.softmax_scale, a.softcap),
+            static_cast<float>(a.softmax_scale)};
   }
 
   /// The tiles of queries that see some of the keys `first` to `last` - 1.

@@ -30,12 +30,16 @@ JFA_DEVICE float score_factor(const Scores& scores) {
   return Scores::kBends ? scores.scale() : scores.slope() * kLog2E;
 }
 
-/// Hides from S^T, whose rows are keys from `first_key` on, what the mask hides.
+/// Hides from S^T, whose rows are keys from `first_key` on, what the mask hides, and its columns
+/// from `queries` on: there, zeros times an infinite key would be NaN.
 template <class Mask, class M, int N>
-JFA_DEVICE void hide_transposed(Fragment<M, N>& s, const Mask& mask, int first_key, float factor) {
-  if (mask.touches(first_key, Fragment<M, N>::kRows)) {
+JFA_DEVICE void hide_transposed(Fragment<M, N>& s, const Mask& mask, int first_key, int queries,
+                                float factor) {
+  if (queries < N || mask.touches(first_key, Fragment<M, N>::kRows)) {
     const float hidden = factor < 0 ? __builtin_inff() : -__builtin_inff();
-    s.apply([&](int row, int col, float& v) { v = mask.sees(col, first_key + row) ? v : hidden; });
+    s.apply([&](int row, int col, float& v) {
+      v = col < queries && mask.sees(col, first_key + row) ? v : hidden;
+    });
   }
 }
 
@@ -51,25 +55,27 @@ JFA_DEVICE void weigh(Fragment<M, N>& s, float factor, const View& lse) {
   s.map_cols(lse, [factor](float x, float l) { return M::exp2(M::fma(x, factor, -l)); });
 }
 
-/// dP^T becomes dS^T = P^T bend (slope dP^T - slope delta). P^T is taken as rounded for the MMA,
-/// and scores that bend are taken from it, which saves registers.
+/// By how much each prepared score bends, rounded as P^T is, which saves registers.
+template <class Scores, class M, class T, int N>
+JFA_DEVICE void keep_bends(Operand<M, T, N>& to, const Fragment<M, N>& s, const Scores& scores) {
+  JFA_UNROLL
+  for (int i = 0; i < N / 2; i += 2) {
+    to.values[i / 2] = M::template pack<T>(scores.bend(s.values[i] * scores.scale()),
+                                           scores.bend(s.values[i + 1] * scores.scale()));
+  }
+}
+
+/// dP^T becomes dS^T = P^T bend (slope dP^T - slope delta), with the scores' slope where they do
+/// not bend. P^T is taken as rounded for the MMA.
 template <class Scores, class M, class T, int N, class View>
-JFA_DEVICE void differentiate(Fragment<M, N>& dp, const Operand<M, T, N>& p, const Scores& scores,
-                              const View& lse, const View& delta) {
-  const float slope = scores.slope();
+JFA_DEVICE void differentiate(Fragment<M, N>& dp, const Operand<M, T, N>& p,
+                              const Operand<M, T, Scores::kBends ? N : 16>& bends, float slope,
+                              const View& delta) {
   dp.map_cols(delta, [slope](float x, float d) { return M::fma(x, slope, -d); });
   JFA_UNROLL
-  for (int i = 0; i < N / 2; i += 4) {
-    Pack<float, 2> shift = {};
-    if constexpr (Scores::kBends) shift = lse.template load<2>(0, dp.first_col() + 2 * i);
-    JFA_UNROLL
-    for (int k = 0; k < 4; ++k) {
-      float weight = element(p, i + k);
-      if constexpr (Scores::kBends) {
-        weight *= weight == 0 ? 0 : scores.bend(M::log2(weight) + shift.values[k % 2]);
-      }
-      dp.values[i + k] *= weight;
-    }
+  for (int i = 0; i < N / 2; ++i) {
+    dp.values[i] *= element(p, i);
+    if constexpr (Scores::kBends) dp.values[i] *= element(bends, i);
   }
 }
 

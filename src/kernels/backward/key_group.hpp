@@ -37,6 +37,7 @@ struct KeyGroup {
   Fragment<M, K::C.head_dim> dk;
   Fragment<M, K::C.head_dim> dv;
   Tiles probabilities;
+  Operand<M, typename K::T, Scores::kBends ? K::kQueries : 16> bends;  // used where scores bend
 
   typename decltype(Smem::work)::Cursor work = {};
   typename decltype(Smem::kv_ring)::Cursor kv = {};
@@ -133,8 +134,7 @@ struct KeyGroup {
     wgmma(dv, probabilities, transposed(gradients));
     M::wgmma_commit();
     wgmma_wait<1>(s);
-    differentiate(s, probabilities, Scores{p.scores}, smem.lse[at.slot].view(),
-                  smem.delta[at.slot].view());
+    differentiate<Scores>(s, probabilities, bends, p.slope, smem.delta[at.slot].view());
     const int slot = ds.slot;
     smem.ds_ring.fill(ds, [&](auto&) {
       store_fragment(slopes(slot), s);
@@ -146,9 +146,13 @@ struct KeyGroup {
   /// S^T becomes P^T.
   JFA_DEVICE void make_probabilities() {
     const Scores scores{p.scores};
-    if constexpr (Scores::kBends) scores.prepare(s);
+    if constexpr (Scores::kBends) {
+      scores.prepare(s);
+      keep_bends(bends, s, scores);
+    }
     const float factor = score_factor(scores);
-    hide_transposed(s, mask(), field(&Work::first_key) + 64 * group, factor);
+    hide_transposed(s, mask(), field(&Work::first_key) + 64 * group,
+                    field(&Work::q_length) - tile * K::kQueries, factor);
     weigh(s, factor, smem.lse[at.slot].view());
     convert(probabilities, s);
   }

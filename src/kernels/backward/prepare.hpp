@@ -19,6 +19,7 @@ struct RowPass {
   int heads;
   int heads_kv;
   int head_dim;
+  int* ticket;
   float* statistics;
   std::int64_t head_tiles;
   float* dq_sum;
@@ -29,7 +30,7 @@ struct RowPass {
   int shares;
   KeyShape shape;
   typename K::Mask::Params mask;
-  typename K::Scores::Params scores;
+  float slope;  // softmax_scale
 
   static RowPass of(const BackwardArguments<T>& a) {
     const auto rows_of = [&](const Matrix<T>& x) {
@@ -46,6 +47,7 @@ struct RowPass {
             a.heads_q,
             a.heads_kv,
             a.head_dim,
+            a.ticket,
             a.statistics,
             a.head_tiles(),
             a.dq_sum,
@@ -56,7 +58,7 @@ struct RowPass {
             a.shares(),
             K::item_shape(a),
             K::Mask::Params::of(a.window),
-            K::Scores::Params::of(a.softmax_scale, a.softcap)};
+            static_cast<float>(a.softmax_scale)};
   }
   JFA_DEVICE bool broadcast() const { return places.q.offsets.data == nullptr; }
   JFA_DEVICE bool summed(const typename RowPlaces<typename K::M>::Place& place) const {
@@ -67,8 +69,8 @@ struct RowPass {
   }
 };
 
-/// Before: statistics of rows; zeros in dq_sum where it is used, in dq where no block of keys
-/// writes it, and in the rows of dk and dv that belong to no sequence.
+/// Before: statistics of rows; zeros in the ticket, in the turns, in dq_sum where it is used, in dq
+/// where no block of keys writes it, and in the rows of dk and dv that belong to no sequence.
 template <class K>
 struct PrepareBackward {
   using M = typename K::M;
@@ -104,18 +106,13 @@ struct PrepareBackward {
         p.statistics + ((head * p.head_tiles + place.statistics + place.row / kStatisticsRows) * 2 *
                         kStatisticsRows);
     const int at = place.row % kStatisticsRows;
-    if (p.turns != nullptr && at == 0 && lane == 0) {
-      M::store_global(
-          p.turns + head * p.head_tiles + place.statistics + place.row / kStatisticsRows, 0);
-    }
     if (lane == 0) {
       const float lse = M::load_global(p.lse.data + head * p.lse.head_stride + row);
       if (p.dlse.data != nullptr) {
         delta -= M::load_global(p.dlse.data + head * p.dlse.head_stride + row);
       }
-      const float slope = typename K::Scores{p.scores}.slope();
       M::store_global(tile + at, lse == -__builtin_inff() ? __builtin_inff() : lse * kLog2E);
-      M::store_global(tile + kStatisticsRows + at, slope * delta);
+      M::store_global(tile + kStatisticsRows + at, p.slope * delta);
     }
     if (place.row != place.q_length - 1) return;
     for (int i = at + 1 + lane; i < kStatisticsRows; i += kLanes) {
@@ -149,12 +146,15 @@ struct PrepareBackward {
         smem, p.heads, [&](bool there, std::int64_t at, int head, int lane, const Place& place) {
           row(p, there, at, head, lane, place);
         });
-    if (p.broadcast() && K::kAddsToKept) {
-      const std::int64_t step = std::int64_t{kThreads} * M::grid_size();
-      for (std::int64_t i = std::int64_t{kThreads} * M::block_index() + M::thread_index();
-           4 * i < p.kept_size; i += step) {
-        M::store_global(reinterpret_cast<Pack<float, 4>*>(p.dq_kept) + i, Pack<float, 4>{});
-      }
+    const std::int64_t first = std::int64_t{kThreads} * M::block_index() + M::thread_index();
+    const std::int64_t step = std::int64_t{kThreads} * M::grid_size();
+    if (first == 0) M::store_global(p.ticket, 0);
+    for (std::int64_t i = first; p.turns != nullptr && i < p.heads * p.head_tiles; i += step) {
+      M::store_global(p.turns + i, 0);
+    }
+    const std::int64_t kept = p.broadcast() && K::kAddsToKept ? p.kept_size : 0;
+    for (std::int64_t i = first; 4 * i < kept; i += step) {
+      M::store_global(reinterpret_cast<Pack<float, 4>*>(p.dq_kept) + i, Pack<float, 4>{});
     }
     FillGaps<M, T>{p.dk, M::thread_index(), kThreads}.run(p.places.kv, p.places.batch);
     FillGaps<M, T>{p.dv, M::thread_index(), kThreads}.run(p.places.kv, p.places.batch);

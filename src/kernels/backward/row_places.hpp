@@ -14,12 +14,12 @@ struct RowPlaces {
 
   /// A row of a sequence; kv_length is -1 for a row of none.
   struct alignas(16) Place {
-    int row;  // in the sequence
-    int q_begin;
-    int q_length;
-    int kv_length;
-    int statistics;  // first tile of the sequence
-    int unused[3];
+    int row = 0;  // in the sequence
+    int q_begin = 0;
+    int q_length = 0;
+    int kv_length = 0;
+    int statistics = 0;  // first tile of the sequence
+    int unused[3] = {};
   };
 
   struct Smem {
@@ -50,6 +50,7 @@ struct RowPlaces {
   }
 
   JFA_DEVICE Place find(std::int64_t row) const {
+    if (batch == 0) return {.kv_length = -1};  // offsets hold no place
     const bool broadcast = q.offsets.data == nullptr;
     const int b = broadcast ? static_cast<int>(row / q.rows) : sequence_at(static_cast<int>(row));
     const DeviceRows::Place at =
@@ -60,8 +61,7 @@ struct RowPlaces {
             .q_begin = at.begin,
             .q_length = at.length,
             .kv_length = used ? kv.of<M>(b).length : -1,
-            .statistics = static_cast<int>(first_statistics_tile(at.begin, b)),
-            .unused = {}};
+            .statistics = static_cast<int>(first_statistics_tile(at.begin, b))};
   }
 
   /// Calls fn(there, row, head, part, place) for every row, head and part of `Lanes`, each by a

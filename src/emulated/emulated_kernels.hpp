@@ -1,10 +1,11 @@
-// The forward kernels as the emulator runs them.
+// The kernels as the emulator runs them.
 #pragma once
 
 #include <span>
 #include <stdexcept>
 #include <string>
 
+#include "launch/backward_kernel.hpp"
 #include "launch/forward_kernel.hpp"
 #include "machine/emulator/emulated_hopper.hpp"
 
@@ -13,10 +14,12 @@ namespace jfa {
 /// Runs what it is given at once.
 struct EmulatedQueue {
   static constexpr int kPlannerThreads = 64;  // fewer than on a GPU: each is a fiber
+  static constexpr int kRowBlocks = 1;
+  static constexpr int kBlocks = 2;  // enough to meet
 
   emulator::Device device;
   emulator::RunOptions options;
-  int grid = 2;                ///< of a persistent kernel: enough for blocks to meet
+  int grid = kBlocks;          ///< of a persistent kernel
   emulator::RunResult result;  ///< of the last launch
 
   int blocks() const { return grid; }
@@ -32,5 +35,6 @@ struct EmulatedQueue {
 };
 
 std::span<const ForwardKernel<EmulatedQueue>> emulated_forward_kernels();
+std::span<const BackwardKernel<EmulatedQueue>> emulated_backward_kernels();
 
 }  // namespace jfa

@@ -1,0 +1,35 @@
+#include "emulated/emulated_kernels.hpp"
+#include "launch/launch_backward.hpp"
+
+namespace jfa {
+namespace {
+
+template <int HeadDim, bool Half, Treats What>
+BackwardKernel<EmulatedQueue> kernel() {
+  return backward_kernel<EmulatedQueue, EmulatedHopper, HeadDim, Half, What>();
+}
+
+/// Those of src/cuda/CMakeLists.txt.
+template <bool Half>
+void add_kernels(std::vector<BackwardKernel<EmulatedQueue>>& to) {
+  using enum Treats;
+  to.push_back(kernel<64, Half, Nothing>());
+  to.push_back(kernel<64, Half, Window>());
+  to.push_back(kernel<64, Half, Softcap>());
+  to.push_back(kernel<128, Half, Nothing>());
+  to.push_back(kernel<128, Half, Window>());
+}
+
+}  // namespace
+
+std::span<const BackwardKernel<EmulatedQueue>> emulated_backward_kernels() {
+  static const auto kernels = [] {
+    std::vector<BackwardKernel<EmulatedQueue>> all;
+    add_kernels<false>(all);
+    add_kernels<true>(all);
+    return all;
+  }();
+  return kernels;
+}
+
+}  // namespace jfa

@@ -1,0 +1,83 @@
+// A checked problem as kernels read it.
+//
+// A Queue enqueues work of one machine:
+//   launch<K>(blocks, params)   a kernel
+//   zero(pointer)               an int in device memory
+//   blocks()                    blocks of a persistent kernel
+//   kPlannerThreads             threads of the planner
+//   kRowBlocks                  blocks of a pass over rows, at most, for each persistent one
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/forward/mask.hpp"
+#include "plan/planner.hpp"
+#include "problem/problem.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+/// What a kernel does to scores besides scaling them.
+enum class Treats { Nothing, Window, Lists, Softcap };  // the last with windows and lists
+
+inline DeviceIndices device_indices(const IndexView& view) {
+  return {view.data, view.dtype == DType::kI64};
+}
+
+inline DeviceRows q_rows_of(const Problem& problem) {
+  return {device_indices(problem.q_offsets), device_indices(problem.q_lengths),
+          static_cast<int>(problem.q.rows)};
+}
+
+inline DeviceRows kv_rows_of(const Problem& problem) {
+  return {device_indices(problem.kv_offsets), device_indices(problem.kv_lengths),
+          static_cast<int>(problem.k.rows)};
+}
+
+/// The part of a plan at `plan` that belongs to a block-sparse mask: null without one.
+inline int* block_rows_of(const Problem& problem, const PlannedSequence* plan) {
+  if (!problem.block_sparse || plan == nullptr) return nullptr;
+  return reinterpret_cast<int*>(const_cast<PlannedSequence*>(plan) + plan_records(problem.batch));
+}
+
+/// Of a block that is larger than any sequence it does not matter by how much.
+inline int block_size(std::int64_t rows) {
+  return static_cast<int>(std::min<std::int64_t>(rows, std::int64_t{1} << 30));
+}
+
+inline BlockLists lists_of(const Problem& problem, const PlannedSequence* plan) {
+  if (!problem.block_sparse) return {};
+  const BlockSparse& blocks = problem.blocks;
+  return {.row_offsets = device_indices(blocks.row_offsets),
+          .columns = device_indices(blocks.columns),
+          .rows_per_head = blocks.row_offsets.size / blocks.heads,
+          .column_count = blocks.columns.size,
+          .first_rows = block_rows_of(problem, plan),
+          .heads = static_cast<int>(blocks.heads),
+          .block_q = block_size(blocks.block_q),
+          .block_kv = block_size(blocks.block_kv)};
+}
+
+/// `Shape` says how a kernel cuts sequences.
+template <class Shape>
+PlannerParams<Shape> planner_params(const Problem& problem, const Shape& shape,
+                                    PlannedSequence* plan) {
+  return {.q = q_rows_of(problem),
+          .kv = kv_rows_of(problem),
+          .batch = static_cast<int>(problem.batch),
+          .shape = shape,
+          .plan = plan,
+          .block_q = problem.block_sparse ? block_size(problem.blocks.block_q) : 0,
+          .block_rows = block_rows_of(problem, plan)};
+}
+
+/// The elements of a tensor. Without rows it may have no data; a tensor map wants an address all
+/// the same, and gets `other`.
+template <class T>
+T* elements_of(const ConstTensorView& tensor, const void* other) {
+  const void* data = tensor.data != nullptr ? tensor.data : other;
+  return const_cast<T*>(static_cast<const T*>(data));
+}
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

@@ -1,0 +1,46 @@
+#include "launch/kernel_traits.hpp"
+
+namespace jfa {
+namespace {
+
+std::string name_of(DType dtype) { return dtype == DType::kBf16 ? "bf16" : "fp16"; }
+
+bool is_masked(const Problem& problem) noexcept {
+  return problem.window.left >= 0 || problem.window.right >= 0;
+}
+
+}  // namespace
+
+std::string describe(const KernelTraits& traits) {
+  return name_of(traits.dtype) + " head_dim " + std::to_string(traits.head_dim) +
+         (traits.masked ? ", masked" : "") + (traits.listed ? ", block-sparse" : "") +
+         (traits.capped ? ", softcap" : "");
+}
+
+bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept {
+  return traits.dtype == problem.q.dtype && traits.head_dim >= problem.head_dim &&
+         (traits.masked || !is_masked(problem)) && traits.capped == (problem.softcap > 0) &&
+         (traits.listed || !problem.block_sparse);
+}
+
+int compare(const KernelTraits& a, const KernelTraits& b) noexcept {
+  if (a.head_dim != b.head_dim) return a.head_dim - b.head_dim;
+  if (a.listed != b.listed) return a.listed ? 1 : -1;
+  if (a.masked != b.masked) return a.masked ? 1 : -1;
+  return 0;
+}
+
+Status no_kernel(const char* direction, const Problem& problem,
+                 const std::vector<std::string>& kernels) {
+  std::string built;
+  for (const std::string& kernel : kernels) built += (built.empty() ? "" : "; ") + kernel;
+  return {ErrorCode::kUnsupported, "no " + std::string(direction) + " kernel of this build takes " +
+                                       name_of(problem.q.dtype) +
+                                       " with head_dim = " + std::to_string(problem.head_dim) +
+                                       (is_masked(problem) ? ", a window" : "") +
+                                       (problem.block_sparse ? ", mask.block_sparse" : "") +
+                                       (problem.softcap > 0 ? ", a softcap" : "") +
+                                       ", must be one that takes at least that: " + built};
+}
+
+}  // namespace jfa

@@ -1,0 +1,52 @@
+// What compiled kernels take, and the choice of one for a problem.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "problem/problem.hpp"
+
+namespace jfa {
+
+/// What a kernel is compiled for.
+struct KernelTraits {
+  DType dtype;
+  int head_dim;  ///< of its tiles: takes tensors with up to so much
+  bool masked;   ///< takes windows and causal masks
+  bool listed;   ///< visits the blocks of a block-sparse mask; else takes none
+  bool capped;   ///< applies a softcap; else takes none
+};
+
+/// "bf16 head_dim 128, masked": for people.
+std::string describe(const KernelTraits& traits);
+
+/// Whether a kernel can compute a problem.
+bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept;
+
+/// Below 0 where `a` is the better one of two kernels that can compute a problem, above 0 where `b`
+/// is: small tiles, nothing that the problem does not need.
+int compare(const KernelTraits& a, const KernelTraits& b) noexcept;
+inline bool better(const KernelTraits& a, const KernelTraits& b, const Problem&) noexcept {
+  return compare(a, b) < 0;
+}
+
+/// Why none of the kernels of this build, as described, can compute a problem in a direction.
+Status no_kernel(const char* direction, const Problem& problem,
+                 const std::vector<std::string>& kernels);
+
+/// The best of `kernels` for a problem, which outlive the choice.
+template <class Kernel>
+Status choose(std::span<const Kernel> kernels, const Problem& problem, const Kernel*& chosen) {
+  chosen = nullptr;
+  for (const Kernel& kernel : kernels) {
+    if (!can_compute(kernel.traits, problem)) continue;
+    if (chosen == nullptr || better(kernel.traits, chosen->traits, problem)) chosen = &kernel;
+  }
+  if (chosen != nullptr) return {};
+  std::vector<std::string> all;
+  for (const Kernel& kernel : kernels) all.push_back(describe(kernel.traits));
+  return no_kernel(Kernel::kDirection, problem, all);
+}
+
+}  // namespace jfa
