@@ -25,6 +25,7 @@ struct BenchArguments {
   std::string direction = "fwd,bwd";
   double seconds = 1;
   double rest = 0;
+  bool deterministic = false;
   std::uint64_t seed = 1;
   std::string targets;
   std::string json;
@@ -191,28 +192,34 @@ nlohmann::ordered_json bench_header(const BenchArguments& arguments, const Machi
   header["seed"] = arguments.seed;
   header["seconds"] = arguments.seconds;
   if (machine.card) header["rest"] = arguments.rest;
+  header["deterministic"] = arguments.deterministic;
   if (targets) header["targets_card"] = targets->card;
   return header;
 }
 
-/// Times the forward pass of one case on the GPU.
-Result time_on_gpu(const Case& c, const Machine& machine, const BenchArguments& arguments) {
-  GpuWorkload workload(c, machine.execution, *machine.card, arguments.seed);
-  const Work work = work_of(workload.batch(), Direction::kForward);
-  const Timing timing = workload.time_forward(arguments.seconds, arguments.rest);
-  return {c.name,
-          Direction::kForward,
-          work,
-          timing,
-          floor_ms(work, machine.ceilings),
-          workload.copies(),
-          workload.sampled_error()};
+/// Times one case in the directions asked for; one that no kernel of the build takes is left out.
+std::vector<Result> time_on_gpu(const Case& c, const std::vector<Direction>& directions,
+                                const Machine& machine, const BenchArguments& arguments) {
+  const bool backward = directions.back() == Direction::kBackward;
+  GpuWorkload workload(c, machine.execution, *machine.card, backward, arguments.deterministic,
+                       arguments.seed);
+  std::vector<Result> results;
+  for (const Direction direction : directions) {
+    try {
+      const Work work = work_of(workload.batch(), direction);
+      const Timing timing = workload.time(direction, arguments.seconds, arguments.rest);
+      results.push_back({c.name, direction, work, timing, floor_ms(work, machine.ceilings),
+                         workload.copies(), workload.sampled_error(direction)});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnsupported) throw;
+      note_left_out(c.name + " " + name_of(direction), error);
+    }
+  }
+  return results;
 }
 
-/// Times one case in the directions asked for.
-std::vector<Result> time_case(const Case& c, const std::vector<Direction>& directions,
-                              const Machine& machine, const BenchArguments& arguments) {
-  if (machine.card) return {time_on_gpu(c, machine, arguments)};
+std::vector<Result> time_on_cpu(const Case& c, const std::vector<Direction>& directions,
+                                const Machine& machine, const BenchArguments& arguments) {
   const bool backward = directions.back() == Direction::kBackward;
   Workload workload(c, machine.execution, backward, arguments.seed);
   std::vector<Result> results;
@@ -224,17 +231,6 @@ std::vector<Result> time_case(const Case& c, const std::vector<Direction>& direc
         {c.name, direction, work, timing, floor_ms(work, machine.ceilings), workload.copies()});
   }
   return results;
-}
-
-/// On a GPU there is no backward pass yet.
-void require_forward(const BenchArguments& arguments, const std::vector<Direction>& directions) {
-  if (directions.front() != Direction::kForward) {
-    throw Error(ErrorCode::kUnsupported,
-                "--direction is " + arguments.direction + ", must be fwd on device cuda");
-  }
-  if (directions.size() > 1) {
-    std::cerr << "jfa: note: backward passes are left out, device cuda offers none yet\n";
-  }
 }
 
 /// Results that are wrong are no results.
@@ -258,7 +254,6 @@ void bench(const BenchArguments& arguments) {
   std::ostream& text = text_stream(arguments.json);
   text << describe(machine) << '\n';
   if (targets) text << "peers' figures: " << targets->card << '\n';
-  if (machine.card) require_forward(arguments, directions);
 
   Progress progress(cases.size(), static_cast<double>(cases.size()));
   BenchTable table(text, targets, machine.card.has_value());
@@ -267,7 +262,8 @@ void bench(const BenchArguments& arguments) {
     progress.start(c.name);
     std::vector<Result> results;
     try {
-      results = time_case(c, directions, machine, arguments);
+      results = machine.card ? time_on_gpu(c, directions, machine, arguments)
+                             : time_on_cpu(c, directions, machine, arguments);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnsupported) throw;
       note_left_out(c.name, error);
@@ -311,6 +307,8 @@ void add_bench(CLI::App& app) {
                   "power limit lowers its clocks after some tens of milliseconds of work")
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
+  command.add_flag("--deterministic", arguments->deterministic,
+                   "Equal bits for equal inputs (the CPU engine's always are)");
   command.add_option("--seed", arguments->seed, "Of the random inputs")->capture_default_str();
   command.add_option("--targets", arguments->targets,
                      "Peers' figures (JSON) to print beside; default: none");

@@ -10,9 +10,10 @@
 namespace jfa::tool {
 
 GpuWorkload::GpuWorkload(const Case& c, const Execution& execution, const cuda::Card& card,
-                         std::uint64_t seed)
+                         bool backward, bool deterministic, std::uint64_t seed)
     : batch_(make_unwritten_batch(c)), placement_(execution.device) {
   options_.mask = batch_.mask();
+  options_.deterministic = deterministic;
   if (options_.mask.block_sparse) {
     options_.mask.block_sparse->row_offsets.data = placement_.in(*batch_.block_row_offsets);
     options_.mask.block_sparse->columns.data = placement_.in(*batch_.block_columns);
@@ -20,6 +21,11 @@ GpuWorkload::GpuWorkload(const Case& c, const Execution& execution, const cuda::
   const std::size_t count =
       copies_past_cache(work_of(batch_, Direction::kForward).bytes, card.l2_bytes);
   for (std::size_t i = 0; i < count; ++i) add_instance(c, execution, seed);
+  add_workspace(execution, backward);
+  for (std::size_t i = 0; backward && i < count; ++i) {
+    add_gradients(c, *instances_[i], seed);
+    call(Direction::kForward, i);
+  }
   placement_.wait();
 }
 
@@ -41,26 +47,50 @@ void GpuWorkload::add_instance(const Case& c, const Execution& execution, std::u
   inputs.kv_offsets.data = placement_.in(batch_.kv_offsets);
   if (inputs.q_offsets) inputs.q_offsets->data = placement_.in(*batch_.q_offsets);
   const std::int64_t rows = batch_.out_rows();
-  const auto elements = static_cast<std::size_t>(rows * c.heads_q);
-  const auto out_bytes = elements * static_cast<std::size_t>(c.head_dim * element_size(c.dtype));
-  instance->outputs = {
-      packed(placement_.scratch(out_bytes), c.dtype, rows, c.heads_q, c.head_dim),
-      {static_cast<float*>(placement_.scratch(elements * sizeof(float))), c.heads_q, rows, rows}};
-  const WorkspaceSizes sizes = workspace_sizes(inputs, options_, execution);
-  instance->execution = instance->planning = execution;
-  instance->execution.workspace = placement_.scratch(sizes.forward);
-  instance->execution.workspace_bytes = sizes.forward;
-  instance->planning.workspace = placement_.scratch(sizes.plan);
-  instance->planning.workspace_bytes = sizes.plan;
+  const std::int64_t heads = c.heads_q;
+  ConstTensorView out = batch_.q.view();
+  out.rows = rows;
+  const auto lse_bytes = static_cast<std::size_t>(rows * heads) * sizeof(float);
+  instance->outputs = {room_like(out),
+                       {static_cast<float*>(placement_.scratch(lse_bytes)), heads, rows, rows}};
+  const std::size_t bytes = workspace_sizes(inputs, options_, execution).plan;
+  instance->planning = execution;
+  instance->planning.workspace = placement_.scratch(bytes);
+  instance->planning.workspace_bytes = bytes;
   instance->plan.emplace(inputs, options_, instance->planning);
   instances_.push_back(std::move(instance));
 }
 
-double GpuWorkload::call(std::size_t i) {
+TensorView GpuWorkload::room_like(const ConstTensorView& view) {
+  const auto elements = static_cast<std::size_t>(view.rows * view.heads * view.head_dim);
+  void* memory = placement_.scratch(elements * static_cast<std::size_t>(element_size(view.dtype)));
+  return packed(memory, view.dtype, view.rows, view.heads, view.head_dim);
+}
+
+void GpuWorkload::add_gradients(const Case& c, Instance& instance, std::uint64_t seed) {
+  const TensorView dout = room_like(instance.outputs.out);
+  cuda::fill_normal(dout.data, c.dtype, dout.rows * dout.heads * dout.head_dim, ~seed);
+  instance.given = {dout, instance.outputs.out, instance.outputs.lse, std::nullopt};
+  instance.gradients = {room_like(instance.inputs.q), room_like(instance.inputs.k),
+                        room_like(instance.inputs.v)};
+}
+
+void GpuWorkload::add_workspace(const Execution& execution, bool backward) {
+  const WorkspaceSizes sizes = workspace_sizes(instances_.front()->inputs, options_, execution);
+  execution_ = execution;
+  execution_.workspace_bytes = backward ? std::max(sizes.forward, sizes.backward) : sizes.forward;
+  execution_.workspace = placement_.scratch(execution_.workspace_bytes);
+}
+
+double GpuWorkload::call(Direction direction, std::size_t i) {
   using Clock = std::chrono::steady_clock;
   const Instance& at = *instances_[i % instances_.size()];
   const Clock::time_point begin = Clock::now();
-  forward(at.inputs, options_, at.outputs, at.execution, &*at.plan);
+  if (direction == Direction::kForward) {
+    forward(at.inputs, options_, at.outputs, execution_, &*at.plan);
+  } else {
+    backward(at.inputs, options_, at.given, at.gradients, execution_, &*at.plan);
+  }
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
@@ -77,26 +107,26 @@ double GpuWorkload::time_plan() {
 }
 
 /// The thread's own time, with few calls in the queue: a full one would make it wait.
-double GpuWorkload::time_host() {
+double GpuWorkload::time_host(Direction direction) {
   constexpr std::size_t kRounds = 10;
   constexpr std::size_t kCalls = 20;
   std::vector<double> times;
   for (std::size_t round = 0; round < kRounds; ++round) {
     placement_.wait();
-    for (std::size_t i = 0; i < kCalls; ++i) times.push_back(call(i));
+    for (std::size_t i = 0; i < kCalls; ++i) times.push_back(call(direction, i));
   }
   return median(times);
 }
 
-Timing GpuWorkload::time_forward(double seconds, double rest) {
+Timing GpuWorkload::time(Direction direction, double seconds, double rest) {
   constexpr double kMinCalls = 10;
   constexpr double kMaxCalls = 400;  // so many fit the stream's queue
   const auto time_some = [&](double calls) {
-    call(0);  // the next call is enqueued while this one runs
+    call(direction, 0);  // the next call is enqueued while this one runs
     cuda::Marks marks;
     marks.mark();
     for (std::size_t i = 1; i <= static_cast<std::size_t>(calls); ++i) {
-      call(i);
+      call(direction, i);
       marks.mark();
     }
     return marks.between();
@@ -115,13 +145,16 @@ Timing GpuWorkload::time_forward(double seconds, double rest) {
   return {.median_ms = median(times),
           .min_ms = *std::min_element(times.begin(), times.end()),
           .repeats = times.size(),
-          .host_us = time_host(),
+          .host_us = time_host(direction),
           .plan_ms = time_plan()};
 }
 
-double GpuWorkload::sampled_error() const {
+double GpuWorkload::sampled_error(Direction direction) const {
   const Instance& at = *instances_.front();
-  return tool::sampled_error(batch_, at.inputs, at.outputs.out);
+  if (direction == Direction::kForward) {
+    return tool::sampled_error(batch_, at.inputs, at.outputs.out);
+  }
+  return sampled_gradient_error(batch_, at.inputs, at.given, at.gradients);
 }
 
 }  // namespace jfa::tool

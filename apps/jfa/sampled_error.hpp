@@ -11,4 +11,9 @@ namespace jfa::tool {
 /// GPU.
 double sampled_error(const Batch& batch, const Inputs& inputs, const ConstTensorView& out);
 
+/// The largest of the relative errors of some rows of dq, dk and dv, drawn at random, against what
+/// they are by `given`, where the forward pass is right; there is no dlse.
+double sampled_gradient_error(const Batch& batch, const Inputs& inputs, const BackwardInputs& given,
+                              const BackwardOutputs& gradients);
+
 }  // namespace jfa::tool

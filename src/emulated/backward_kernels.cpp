@@ -18,6 +18,8 @@ void add_kernels(std::vector<BackwardKernel<EmulatedQueue>>& to) {
   to.push_back(kernel<64, Half, Softcap>());
   to.push_back(kernel<128, Half, Nothing>());
   to.push_back(kernel<128, Half, Window>());
+  to.push_back(kernel<128, Half, Softcap>());
+  to.push_back(kernel<256, Half, Window>());
 }
 
 }  // namespace

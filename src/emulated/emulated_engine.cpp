@@ -38,9 +38,7 @@ const DevicePlan* device_plan(const EnginePlan* plan) {
 void expose_call(const Problem& problem, const Execution& execution, const PlannedSequence* plan,
                  Exposure& exposure) {
   exposure.add_indices(problem);
-  exposure.add("q", problem.q, BufferUse::Input);
-  exposure.add("k", problem.k, BufferUse::Input);
-  exposure.add("v", problem.v, BufferUse::Input);
+  exposure.add_inputs(problem);
   exposure.add("ticket", execution.workspace, kTicketBytes, BufferUse::InOut);
   exposure.add("plan", plan, sequences_bytes(problem), BufferUse::InOut);
   exposure.add("check", execution.check, sizeof(*execution.check), BufferUse::Output);
@@ -52,29 +50,6 @@ void expose_forward(const Problem& problem, const ForwardOutputs& outputs,
   if (outputs.lse.data != nullptr) exposure.add("lse", outputs.lse, BufferUse::Output);
   auto* workspace = static_cast<std::byte*>(execution.workspace);
   exposure.add("planned", workspace + kTicketBytes, sequences_bytes(problem), BufferUse::Scratch);
-}
-
-void expose_backward(const BackwardInputs& given, const BackwardOutputs& outputs,
-                     const Execution& execution, const BackwardParts& parts, Exposure& exposure) {
-  exposure.add("out", given.out, BufferUse::Input);
-  exposure.add("dout", given.dout, BufferUse::Input);
-  exposure.add("lse", given.lse, BufferUse::Input);
-  if (given.dlse) exposure.add("dlse", *given.dlse, BufferUse::Input);
-  exposure.add("dq", outputs.dq, BufferUse::Output);
-  exposure.add("dk", outputs.dk, BufferUse::Output);
-  exposure.add("dv", outputs.dv, BufferUse::Output);
-  auto* workspace = static_cast<std::byte*>(execution.workspace);
-  const struct {
-    const char* name;
-    std::size_t begin, end;
-  } all[] = {{"planned", parts.plan, parts.statistics},
-             {"statistics", parts.statistics, parts.dq_sum},
-             {"dq_sum", parts.dq_sum, parts.dq_kept},
-             {"dq_kept", parts.dq_kept, parts.turns},
-             {"turns", parts.turns, parts.end}};
-  for (const auto& [name, begin, end] : all) {
-    exposure.add(name, workspace + begin, end - begin, BufferUse::Scratch);
-  }
 }
 
 class EmulatorEngine : public Engine {
@@ -143,7 +118,7 @@ class EmulatorEngine : public Engine {
       EmulatedQueue queue;
       Exposure exposure;
       expose_call(problem, execution, plan != nullptr ? plan->by_keys : nullptr, exposure);
-      expose_backward(inputs, outputs, execution, parts, exposure);
+      exposure.add_backward(inputs, outputs, workspace.data(), parts);
       exposure.expose(queue.device);
       return enqueue_backward<M>(*kernel, problem, inputs, outputs, execution, plan, queue);
     });

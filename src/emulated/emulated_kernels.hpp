@@ -4,6 +4,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "launch/backward_kernel.hpp"
 #include "launch/forward_kernel.hpp"
@@ -20,16 +21,25 @@ struct EmulatedQueue {
   emulator::Device device;
   emulator::RunOptions options;
   int grid = kBlocks;          ///< of a persistent kernel
-  emulator::RunResult result;  ///< of the last launch
+  emulator::RunResult result;  ///< of all launches; the trace is that of the longest
 
   int blocks() const { return grid; }
 
   /// Throws std::runtime_error with the report of a finding.
   template <class K>
   void launch(int blocks, const typename K::Params& params) {
-    result = emulated::launch<K>(device, options, blocks, params);
+    add(emulated::launch<K>(device, options, blocks, params));
     if (!result.finding.found()) return;
     throw std::runtime_error("emulator: " + emulator::report(result.finding));
+  }
+  void add(emulator::RunResult one) {
+    one.sites.insert(one.sites.end(), result.sites.begin(), result.sites.end());
+    one.pedantic.insert(one.pedantic.end(), result.pedantic.begin(), result.pedantic.end());
+    if (one.events < result.events && !one.finding.found()) {
+      std::swap(one.trace, result.trace);
+      one.events = result.events;
+    }
+    result = std::move(one);
   }
   void zero(int* memory) const { *memory = 0; }
 };

@@ -4,6 +4,9 @@
 #include <cstdint>
 
 namespace jfa {
+
+using emulator::BufferUse;
+
 namespace {
 
 /// Bytes from the first element of a strided view to the end of its last.
@@ -48,6 +51,34 @@ void Exposure::add_indices(const Problem& problem) {
   if (!problem.block_sparse) return;
   add("row_offsets", problem.blocks.row_offsets);
   add("columns", problem.blocks.columns);
+}
+
+void Exposure::add_inputs(const Problem& problem) {
+  add("q", problem.q, BufferUse::Input);
+  add("k", problem.k, BufferUse::Input);
+  add("v", problem.v, BufferUse::Input);
+}
+
+void Exposure::add_backward(const BackwardInputs& given, const BackwardOutputs& outputs,
+                            const std::byte* workspace, const BackwardParts& parts) {
+  add("out", given.out, BufferUse::Input);
+  add("dout", given.dout, BufferUse::Input);
+  add("lse", given.lse, BufferUse::Input);
+  if (given.dlse) add("dlse", *given.dlse, BufferUse::Input);
+  add("dq", outputs.dq, BufferUse::Output);
+  add("dk", outputs.dk, BufferUse::Output);
+  add("dv", outputs.dv, BufferUse::Output);
+  const struct {
+    const char* name;
+    std::size_t begin, end;
+  } all[] = {{"planned", parts.plan, parts.statistics},
+             {"statistics", parts.statistics, parts.dq_sum},
+             {"dq_sum", parts.dq_sum, parts.dq_kept},
+             {"dq_kept", parts.dq_kept, parts.turns},
+             {"turns", parts.turns, parts.end}};
+  for (const auto& [name, begin, end] : all) {
+    add(name, workspace + begin, end - begin, BufferUse::Scratch);
+  }
 }
 
 void Exposure::expose(emulator::Device& device) {

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "jfa/tensor.hpp"
+#include "emulated/emulated_kernels.hpp"
+#include "launch/device_engine.hpp"
 #include "machine/emulator/device.hpp"
 #include "problem/problem.hpp"
 
@@ -20,6 +21,11 @@ class Exposure {
   void add(const std::string& name, const IndexView& view);
   /// Offsets, lengths and lists of blocks.
   void add_indices(const Problem& problem);
+  /// q, k and v.
+  void add_inputs(const Problem& problem);
+  /// Of a backward call: results of forward, gradients, and the workspace but for its ticket.
+  void add_backward(const BackwardInputs& given, const BackwardOutputs& outputs,
+                    const std::byte* workspace, const BackwardParts& parts);
 
   /// Exposes it all, views that share a stretch of memory as one buffer.
   void expose(emulator::Device& device);

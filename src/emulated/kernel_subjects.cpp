@@ -1,5 +1,6 @@
 #include "emulated/kernel_subjects.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "emulated/emulated_kernels.hpp"
 #include "emulated/exposure.hpp"
 #include "launch/device_engine.hpp"
+#include "problem/workspace.hpp"
 #include "reference/reference.hpp"
 
 namespace jfa {
@@ -125,9 +127,7 @@ Outcome forward(const Work& work, const reference::ForwardResult& want, const Ru
   queue.grid = 1;
   work.expose_plan(queue, work.plan.data(), BufferUse::Input);
   Exposure exposure;
-  exposure.add("q", problem.q, BufferUse::Input);
-  exposure.add("k", problem.k, BufferUse::Input);
-  exposure.add("v", problem.v, BufferUse::Input);
+  exposure.add_inputs(problem);
   exposure.add("out", outputs.out, BufferUse::Output);
   exposure.add("lse", outputs.lse, BufferUse::Output);
   exposure.add("ticket", &ticket, sizeof(ticket), BufferUse::InOut);
@@ -145,6 +145,136 @@ Subject forward_subject(std::string name, const Case& c, const Options& options)
   auto want = std::make_shared<const reference::ForwardResult>(reference::forward(work->problem));
   return {std::move(name),
           [work, want](const RunOptions& run) { return forward(*work, *want, run); }};
+}
+
+// ---- backward
+
+/// A problem of gradients and what they are. One block meets every tile; several add in turn.
+struct GradientWork {
+  GradientWork(Batch given_batch, const Options& options, int blocks)
+      : batch(std::move(given_batch)), grid(blocks) {
+    throw_if_failed(check_inputs(batch.inputs(), options, {}, problem));
+    throw_if_failed(choose(emulated_backward_kernels(), problem, kernel));
+    const reference::ForwardResult forward = reference::forward(problem);
+    const Shape rows{problem.out_rows, problem.heads_q, problem.head_dim};
+    out = HostTensor(problem.q.dtype, rows);
+    for (std::size_t i = 0; i < forward.out.size(); ++i) {
+      out.set(static_cast<std::int64_t>(i), forward.out[i]);
+    }
+    lse = HostTensor(DType::kF32, {problem.heads_q, problem.out_rows});
+    for (std::size_t i = 0; i < forward.lse.size(); ++i) {
+      lse.set(static_cast<std::int64_t>(i), forward.lse[i]);
+    }
+    dout = random_tensor(problem.q.dtype, rows, 2);
+    want = reference::backward(problem, dout.view(), nullptr);
+    throw_if_failed(plan.acquire({}, sequences_bytes(problem)));
+    EmulatedQueue queue;
+    Exposure exposure;
+    exposure.add_indices(problem);
+    exposure.add("plan", plan.data(), sequences_bytes(problem), BufferUse::Scratch);
+    exposure.expose(queue.device);
+    enqueue_planner<M>(problem, kernel->key_shape(problem, grid), plan.data(), queue);
+    RunOptions undisturbed;
+    std::string wrong = run(undisturbed, &sums).wrong;
+    if (!wrong.empty()) throw std::runtime_error(wrong);
+  }
+
+  using Shape = std::vector<std::int64_t>;
+
+  /// Leaves in `left` what is in dq_sum where blocks add in turn: the same bits every time, also
+  /// where rounding hides them in dq.
+  Outcome run(const RunOptions& options, std::vector<std::byte>* left) const;
+
+  Batch batch;
+  int grid;
+  Problem problem;
+  const BackwardKernel<EmulatedQueue>* kernel = nullptr;
+  HostTensor out, lse, dout;
+  reference::BackwardResult want;
+  Workspace plan;
+  std::vector<std::byte> sums;
+};
+
+/// Empty, or the first value that is further off than P, dS and gradients rounded to 16 bits
+/// explain, measured against the size of the values around it.
+std::string compare(const char* name, const HostTensor& got, const std::vector<double>& want) {
+  double squares = 0;
+  for (const double x : want) squares += x * x;
+  const double mean = squares / static_cast<double>(std::max<std::size_t>(want.size(), 1));
+  const double typical = std::max(0.5, std::sqrt(mean));
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double value = got.at(static_cast<std::int64_t>(i));
+    if (std::abs(value - want[i]) <= 0.03 * (std::abs(want[i]) + typical)) continue;
+    return std::string(name) + " " + std::to_string(i) + " is " + std::to_string(value) + ", not " +
+           std::to_string(want[i]);
+  }
+  return "";
+}
+
+Outcome GradientWork::run(const RunOptions& options, std::vector<std::byte>* left) const {
+  HostTensor dq(problem.q.dtype, {problem.q.rows, problem.heads_q, problem.head_dim});
+  HostTensor dk(problem.q.dtype, {problem.k.rows, problem.heads_kv, problem.head_dim});
+  HostTensor dv(problem.q.dtype, dk.shape());
+  for (HostTensor* gradient : {&dq, &dk, &dv}) gradient->fill(NAN);
+  const BackwardParts parts(problem, kernel->sizes(problem, grid));
+  Workspace workspace;
+  throw_if_failed(workspace.acquire({}, parts.end));
+  std::memset(workspace.data(), 0xFF, parts.end);
+  const BackwardInputs given{dout.view(), out.view(), lse.lse_view(), std::nullopt};
+  const BackwardOutputs outputs{dq.view(), dk.view(), dv.view()};
+  EmulatedQueue queue;
+  queue.options = options;
+  queue.grid = grid;
+  Exposure exposure;
+  exposure.add_indices(problem);
+  exposure.add_inputs(problem);
+  exposure.add("plan", plan.data(), sequences_bytes(problem), BufferUse::Input);
+  exposure.add("ticket", workspace.data(), kTicketBytes, BufferUse::InOut);
+  exposure.add_backward(given, outputs, workspace.data(), parts);
+  exposure.expose(queue.device);
+  const auto* sequences = reinterpret_cast<const PlannedSequence*>(plan.data());
+  return outcome_of(
+      queue,
+      [&] {
+        kernel->launch(problem, given, outputs, parts.at(workspace.data(), sequences), queue);
+      },
+      [&] {
+        std::string error = compare("dq", dq, want.dq);
+        if (error.empty()) error = compare("dk", dk, want.dk);
+        if (error.empty()) error = compare("dv", dv, want.dv);
+        if (!problem.deterministic) return error;
+        const std::vector<std::byte> now(workspace.data() + parts.dq_sum,
+                                         workspace.data() + parts.dq_kept);
+        if (left != nullptr) *left = now;
+        return error.empty() && left == nullptr && now != sums ? std::string("sums differ") : error;
+      });
+}
+
+Subject backward_subject(std::string name, const Case& c, Options options, int blocks) {
+  Batch batch = make_batch(c, 1);
+  options.mask = batch.mask();
+  auto work = std::make_shared<const GradientWork>(std::move(batch), options, blocks);
+  return {std::move(name), [work](const RunOptions& run) { return work->run(run, nullptr); }};
+}
+
+std::vector<Subject> backward_subjects() {
+  Case c;
+  // One block of keys and several, whole or too long for it, more tiles than slots; more blocks
+  // without queries than slots.
+  c.q_lengths = {200, 70, 1, 0, 0, 520};
+  c.kv_lengths = {100, 300, 129, 60, 300, 200};
+  Case shared;
+  shared.broadcast_q = true;
+  shared.q_length = 70;
+  shared.kv_lengths = {100, 300, 0, 129, 300};
+  Case long_keys;
+  long_keys.q_lengths = {70, 1, 3, 2};
+  long_keys.kv_lengths = {500, 200, 300, 400};
+  Options in_turn;
+  in_turn.deterministic = true;
+  return {backward_subject("backward", c, {}, 1),
+          backward_subject("backward_broadcast", shared, {}, 1),
+          backward_subject("backward_in_turn", long_keys, in_turn, 2)};
 }
 
 }  // namespace
@@ -197,15 +327,18 @@ std::vector<Subject> kernel_subjects() {
     many.kv_lengths.push_back(b * 91 % 1000);
   }
   const auto crowd = std::make_shared<const Work>(make_unwritten_batch(many), Options{});
-  return {{"planner", [crowd](const RunOptions& run) { return plan(*crowd, run); }},
-          {"index_check", [crowd](const RunOptions& run) { return check_indices(*crowd, run); }},
-          forward_subject("forward", c, {}),
-          forward_subject("forward_masked", grouped, masked),
-          forward_subject("forward_short", brief, {}),
-          forward_subject("forward_128", wide, {}),
-          forward_subject("forward_256", widest, causal),
-          forward_subject("forward_listed", listed, {}),
-          forward_subject("forward_softcap", capped, softcap)};
+  std::vector<Subject> all = {
+      {"planner", [crowd](const RunOptions& run) { return plan(*crowd, run); }},
+      {"index_check", [crowd](const RunOptions& run) { return check_indices(*crowd, run); }},
+      forward_subject("forward", c, {}),
+      forward_subject("forward_masked", grouped, masked),
+      forward_subject("forward_short", brief, {}),
+      forward_subject("forward_128", wide, {}),
+      forward_subject("forward_256", widest, causal),
+      forward_subject("forward_listed", listed, {}),
+      forward_subject("forward_softcap", capped, softcap)};
+  for (Subject& subject : backward_subjects()) all.push_back(std::move(subject));
+  return all;
 }
 
 }  // namespace jfa

@@ -69,6 +69,15 @@ struct BackwardParts {
         dq_kept(dq_sum + part(sizes.dq_sum)),
         turns(dq_kept + part(sizes.dq_kept)),
         end(turns + part(sizes.turns)) {}
+
+  BackwardScratch at(std::byte* workspace, const PlannedSequence* sequences) const {
+    const auto floats = [&](std::size_t begin) {
+      return reinterpret_cast<float*>(workspace + begin);
+    };
+    return {sequences,          reinterpret_cast<int*>(workspace),
+            floats(statistics), floats(dq_sum),
+            floats(dq_kept),    end > turns ? reinterpret_cast<int*>(workspace + turns) : nullptr};
+  }
 };
 
 /// Bytes of workspace; none for backward where no kernel of the build computes it.
@@ -225,17 +234,11 @@ Status enqueue_backward(const BackwardKernel<Queue>& kernel, const Problem& prob
     enqueue_check<M>(problem, sequences, execution.check, queue);
   }
   if (problem.q.rows == 0 && problem.k.rows == 0) return {};
-  const BackwardSizes sizes = kernel.sizes(problem, queue.blocks());
-  const BackwardParts parts(problem, sizes);
+  const BackwardParts parts(problem, kernel.sizes(problem, queue.blocks()));
   if (plan == nullptr) {
     sequences = enqueue_planner<M>(problem, shape, workspace + parts.plan, queue);
   }
-  const auto floats = [&](std::size_t at) { return reinterpret_cast<float*>(workspace + at); };
-  int* turns = sizes.turns > 0 ? reinterpret_cast<int*>(workspace + parts.turns) : nullptr;
-  kernel.launch(problem, given, outputs,
-                {sequences, reinterpret_cast<int*>(workspace), floats(parts.statistics),
-                 floats(parts.dq_sum), floats(parts.dq_kept), turns},
-                queue);
+  kernel.launch(problem, given, outputs, parts.at(workspace, sequences), queue);
   return {};
 }
 

@@ -104,7 +104,7 @@ void launch_backward(const Problem& problem, const BackwardInputs& given,
 /// The backward kernel of a machine M for up to `HeadDim` columns, as launched on a Queue.
 template <class Queue, class M, int HeadDim, bool Half, Treats What>
 BackwardKernel<Queue> backward_kernel() {
-  constexpr BackwardConfig kConfig{.head_dim = HeadDim, .half = Half};
+  constexpr BackwardConfig kConfig = backward_config(HeadDim, Half, What == Treats::Softcap);
   using K = typename BackwardChoice<M, kConfig, What>::K;
   return {{.dtype = Half ? DType::kF16 : DType::kBf16,
            .head_dim = HeadDim,

@@ -310,7 +310,8 @@ Forward run_forward(const Engine& engine, const Data& data, const Way& way) {
 
 bool has_gradients(const Engine& engine, const Scenario& scenario) {
   const Limits limits = engine.limits();
-  return scenario.head_dim <= limits.max_backward_head_dim &&
+  return scenario.head_dim <= (scenario.softcap > 0 ? limits.max_backward_capped_head_dim
+                                                    : limits.max_backward_head_dim) &&
          (limits.backward_block_sparse || !scenario.blocks);
 }
 

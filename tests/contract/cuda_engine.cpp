@@ -24,6 +24,7 @@ class CudaEngine : public GpuKernelEngine {
     Limits limits = GpuKernelEngine::limits();
     limits.fp16 = limits.softcap = limits.block_sparse = false;
     limits.max_head_dim = limits.max_backward_head_dim = 0;
+    limits.max_backward_capped_head_dim = 0;
     for (const ForwardTraits& traits : cuda::forward_traits()) {
       limits.fp16 = limits.fp16 || traits.dtype == DType::kF16;
       limits.softcap = limits.softcap || traits.capped;
@@ -31,8 +32,9 @@ class CudaEngine : public GpuKernelEngine {
       limits.max_head_dim = std::max<std::int64_t>(limits.max_head_dim, traits.head_dim);
     }
     for (const KernelTraits& traits : cuda::backward_traits()) {
-      limits.max_backward_head_dim =
-          std::max<std::int64_t>(limits.max_backward_head_dim, traits.head_dim);
+      std::int64_t& most =
+          traits.capped ? limits.max_backward_capped_head_dim : limits.max_backward_head_dim;
+      most = std::max<std::int64_t>(most, traits.head_dim);
     }
     return limits;
   }

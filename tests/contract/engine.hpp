@@ -23,6 +23,7 @@ struct Limits {
   std::int64_t head_dim_multiple = 1;
   std::int64_t max_head_dim = 256;
   std::int64_t max_backward_head_dim = 256;
+  std::int64_t max_backward_capped_head_dim = 256;  ///< with a softcap
   std::int64_t stride_multiple =
       1;  ///< of strides and of the distance of tensors in one allocation
   /// What it computes in a second is a thousandth of what others do: tests cover less.

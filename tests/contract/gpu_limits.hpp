@@ -11,7 +11,7 @@ class GpuKernelEngine : public Engine {
     return {.fp32 = false,
             .backward_block_sparse = false,
             .head_dim_multiple = 8,
-            .max_backward_head_dim = 128,
+            .max_backward_capped_head_dim = 128,
             .stride_multiple = 8};
   }
   double operand_rounding(DType dtype) const override {

@@ -83,6 +83,7 @@ TEST_F(CudaEngine, CapturedCallFollowsItsOffsets) {
     std::optional<Plan> plan;
     if (planned) plan.emplace(call.inputs, call.options, planning);
     call.forward(planned ? &*plan : nullptr);
+    call.backward(planned ? &*plan : nullptr);
     require(cudaStreamEndCapture(captured, &graph));
     cudaGraphExec_t replay = nullptr;
     require(cudaGraphInstantiate(&replay, graph, 0));
@@ -101,6 +102,7 @@ TEST_F(CudaEngine, CapturedCallFollowsItsOffsets) {
       require(cudaGraphLaunch(replay, captured));
       const std::int64_t used = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
       EXPECT_TRUE(is_right(call, batch)) << used << " rows in use, planned: " << planned;
+      EXPECT_TRUE(gradients_are_right(call, batch)) << used << " rows, planned: " << planned;
     }
     require(cudaGraphExecDestroy(replay));
     require(cudaGraphDestroy(graph));
@@ -192,8 +194,15 @@ TEST_F(CudaEngine, CheckNamesWhatIsWrong) {
     HostTensor offsets(DType::kI32, {4});
     for (std::size_t i = 0; i < 4; ++i) offsets.set(static_cast<std::int64_t>(i), values[i]);
     set_offsets(call, offsets);
-    call.forward();  // clamped: reads and writes inside the tensors
-    EXPECT_EQ(check_message(call).substr(0, message.size()), message);
+    for (const bool deterministic : {false, true}) {
+      call.options.deterministic = deterministic;
+      call.sizes = workspace_sizes(call.inputs, call.options, call.execution);
+      call.execution.workspace = call.poisoned(call.sizes.backward);
+      call.forward();  // clamped: reads and writes inside the tensors
+      EXPECT_EQ(check_message(call).substr(0, message.size()), message);
+      call.backward();
+      EXPECT_EQ(check_message(call).substr(0, message.size()), message);
+    }
   }
 }
 
@@ -206,6 +215,8 @@ TEST_F(CudaEngine, CheckFindsAPlanOfOtherOffsets) {
   EXPECT_EQ(check_message(call), "");
   set_offsets(call, offsets_of({20, 10, 30}));
   call.forward(&plan);
+  EXPECT_EQ(check_message(call).substr(0, 40), "plan was made for other offsets or lengt");
+  call.backward(&plan);
   EXPECT_EQ(check_message(call).substr(0, 40), "plan was made for other offsets or lengt");
 }
 
@@ -247,6 +258,30 @@ TEST_F(CudaEngine, ManySequences) {
   GpuCall call(batch);
   call.forward();
   EXPECT_TRUE(is_right(call, batch));
+  call.backward();
+  EXPECT_TRUE(gradients_are_right(call, batch));
+}
+
+/// Sums to which many blocks of keys add, in any order but where equal bits are asked for.
+TEST_F(CudaEngine, DeterministicGradientsAreEqualBits) {
+  Case c = ragged_case({2000, 700, 1300, 129});
+  for (const bool causal : {false, true}) {
+    c.causal = causal;
+    const Batch batch = make_batch(c, 12);
+    GpuCall call(batch);
+    call.options.deterministic = true;
+    call.sizes = workspace_sizes(call.inputs, call.options, call.execution);
+    call.execution.workspace = call.poisoned(call.sizes.backward);
+    call.forward();
+    call.backward();
+    EXPECT_TRUE(gradients_are_right(call, batch));
+    const std::string first = call.gradient_bytes();
+    for (int i = 0; i < 20; ++i) {
+      call.forget_gradients();
+      call.backward();
+      ASSERT_TRUE(call.gradient_bytes() == first) << i;
+    }
+  }
 }
 
 /// Row strides so large that the last rows lie past 2^32 elements.

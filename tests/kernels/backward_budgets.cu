@@ -20,11 +20,14 @@ void launch_passes() {
   launch<FinishBackward<K>>(1, {}, nullptr);
 }
 
-template <BackwardConfig C>
+template <int HeadDim>
 void launch_backward() {
-  launch_passes<BackwardByKeys<Hopper, C>>();
-  launch_passes<BackwardByKeys<Hopper, C, WindowMask>>();
-  launch_passes<BackwardByKeys<Hopper, C, WindowMask, CappedScores>>();
+  constexpr BackwardConfig kConfig = backward_config(HeadDim, false, false);
+  launch_passes<BackwardByKeys<Hopper, kConfig>>();
+  launch_passes<BackwardByKeys<Hopper, kConfig, WindowMask>>();
+  constexpr BackwardConfig kCapped = backward_config(HeadDim, false, true);
+  launch_passes<BackwardByKeys<Hopper, kCapped, WindowMask, CappedScores>>();
+  launch_passes<BackwardByKeys<Hopper, backward_config(HeadDim, true, false)>>();
 }
 
 template <BackwardByQueriesConfig C>
@@ -37,10 +40,10 @@ void launch_all() {
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 64, .queries = 64}>();
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 64}>();
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 128}>();
-  launch_backward<BackwardConfig{.head_dim = 64}>();
-  launch_backward<BackwardConfig{.head_dim = 128}>();
-  launch_passes<BackwardByKeys<Hopper, BackwardConfig{.head_dim = 64, .half = true}>>();
-  launch_passes<BackwardByKeys<Hopper, BackwardConfig{.head_dim = 128, .half = true}>>();
+  launch_backward<64>();
+  launch_backward<128>();
+  launch_passes<BackwardByKeys<Hopper, backward_config(256, false, false), WindowMask>>();
+  launch_passes<BackwardByKeys<Hopper, backward_config(256, true, false), WindowMask>>();
 }
 
 }  // namespace gpu

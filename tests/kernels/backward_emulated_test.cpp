@@ -11,9 +11,11 @@ namespace jfa {
 inline namespace emulated {
 namespace {
 
-constexpr BackwardConfig kDim64 = {.head_dim = 64};
-constexpr BackwardConfig kDim128 = {.head_dim = 128};
-constexpr BackwardConfig kHalf64 = {.head_dim = 64, .half = true};
+constexpr BackwardConfig kDim64 = backward_config(64, false, false);
+constexpr BackwardConfig kDim128 = backward_config(128, false, false);
+constexpr BackwardConfig kHalf64 = backward_config(64, true, false);
+constexpr BackwardConfig kCapped128 = backward_config(128, false, true);
+constexpr BackwardConfig kDim256 = backward_config(256, false, false);
 constexpr BackwardByQueriesConfig kShared64 = {.head_dim = 64, .queries = 64, .kv_slots = 3};
 constexpr BackwardByQueriesConfig kShared64x128 = {.head_dim = 64, .queries = 128, .kv_slots = 4};
 constexpr BackwardByQueriesConfig kShared128 = {.head_dim = 128};
@@ -51,6 +53,19 @@ TEST(BackwardByKeysEmulated, HeadDim128) {
   c.head_dim = 128;
   for (std::uint64_t turn = 0; turn < 7; ++turn) {
     check_turn<BackwardByKeys<M, kDim128>>(c, turn);
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Warpgroups of keys that split columns.
+TEST(BackwardByKeysEmulated, SplitColumns) {
+  Case c = small_case({130, 20, 0}, {260, 100, 70});
+  for (std::uint64_t turn = 0; turn < 7; ++turn) {
+    c.head_dim = 256;
+    check_turn<BackwardByKeys<M, kDim256, WindowMask>>(c, turn);
+    c.head_dim = 128;
+    using Capped = BackwardByKeys<M, kCapped128, WindowMask, CappedScores>;
+    check_turn<Capped>(c, turn, {.softcap = 0.5});
     if (HasFatalFailure()) return;
   }
 }

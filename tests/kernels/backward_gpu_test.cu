@@ -9,9 +9,11 @@ namespace jfa {
 inline namespace gpu {
 namespace {
 
-constexpr BackwardConfig kDim64 = {.head_dim = 64};
-constexpr BackwardConfig kDim128 = {.head_dim = 128};
-constexpr BackwardConfig kHalf128 = {.head_dim = 128, .half = true};
+constexpr BackwardConfig kDim64 = backward_config(64, false, false);
+constexpr BackwardConfig kDim128 = backward_config(128, false, false);
+constexpr BackwardConfig kHalf128 = backward_config(128, true, false);
+constexpr BackwardConfig kCapped128 = backward_config(128, false, true);
+constexpr BackwardConfig kDim256 = backward_config(256, false, false);
 constexpr int kBlocks = 132;
 
 class BackwardOnGpu : public OnGpu {
@@ -26,6 +28,12 @@ class BackwardOnGpu : public OnGpu {
 TEST_F(BackwardOnGpu, LengthGrid) {
   check<BackwardByKeys<Hopper, kDim128>>(grid_case(128, false), 1);
   check<BackwardByKeys<Hopper, kDim64>>(grid_case(64, false), 2);
+}
+
+TEST_F(BackwardOnGpu, LengthGridOfWideHeads) {
+  check<BackwardByKeys<Hopper, kDim256, WindowMask>>(grid_case(256, false), 13);
+  check<BackwardByKeys<Hopper, kDim256, WindowMask>>(grid_case(256, true), 14);
+  check<BackwardByKeys<Hopper, kDim256, WindowMask>>(grid_case(136, true), 15);
 }
 
 TEST_F(BackwardOnGpu, LengthGridHalfPrecision) {
@@ -105,7 +113,7 @@ TEST_F(BackwardOnGpu, ScalesSoftcapAndLseGradients) {
   for (const double scale : {0.15, -0.1, 0.0}) {
     check<BackwardByKeys<Hopper, kDim128>>(c, 9, {.scale = scale, .dlse = true});
   }
-  check<BackwardByKeys<Hopper, kDim128, WindowMask, CappedScores>>(c, 10, {.softcap = 5});
+  check<BackwardByKeys<Hopper, kCapped128, WindowMask, CappedScores>>(c, 10, {.softcap = 5});
 }
 
 /// Adds in turn: equal inputs give equal bits.

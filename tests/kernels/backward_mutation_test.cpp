@@ -1,8 +1,7 @@
-// Every synchronization of the backward kernels is load-bearing: dropped or perturbed one at a
+// Every synchronization of the backward kernel by queries is load-bearing: dropped or perturbed one at a
 // time, each is found by some schedule of the emulator, but for those justified by name.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -32,7 +31,7 @@ struct Gradient {
 };
 
 template <class K>
-emulator::Outcome run_by_keys(const Gradient& of, const emulator::RunOptions& options) {
+emulator::Outcome run_passes(const Gradient& of, const emulator::RunOptions& options) {
   MutatedDevice<K> device(options);
   BackwardRun<MutatedDevice<K>, bf16> run(device, of.batch, of.problem, of.into, of.forward, 1);
   run.template by_keys<K>();
@@ -48,32 +47,6 @@ void expect_all_needed(const emulator::Subject& subject) {
   EXPECT_EQ(emulator::verify({&subject, 1}, options, out), 0) << out.str();
 }
 
-TEST(BackwardMutation, ByKeys) {
-  Case c;
-  // One block of keys and several, whole or too long for it, more tiles than slots; more blocks
-  // without queries than slots.
-  c.q_lengths = {200, 70, 1, 0, 0, 520};
-  c.kv_lengths = {100, 300, 129, 60, 300, 200};
-  const auto gradient = std::make_shared<Gradient>(c);
-  using K = BackwardByKeys<EmulatedHopper, BackwardConfig{.head_dim = 64}>;
-  expect_all_needed({"backward by keys", [gradient](const emulator::RunOptions& options) {
-                       return run_by_keys<K>(*gradient, options);
-                     }});
-}
-
-TEST(BackwardMutation, ByKeysBroadcast) {
-  Case c;
-  c.broadcast_q = true;
-  c.q_length = 70;
-  c.kv_lengths = {100, 300, 0, 129, 300};
-  const auto gradient = std::make_shared<Gradient>(c);
-  using K = BackwardByKeys<EmulatedHopper, BackwardConfig{.head_dim = 64}>;
-  expect_all_needed(
-      {"backward by keys, broadcast", [gradient](const emulator::RunOptions& options) {
-         return run_by_keys<K>(*gradient, options);
-       }});
-}
-
 TEST(BackwardMutation, ByQueries) {
   Case c;
   c.broadcast_q = true;
@@ -85,32 +58,7 @@ TEST(BackwardMutation, ByQueries) {
   using K =
       BackwardByQueries<EmulatedHopper, BackwardByQueriesConfig{.head_dim = 64, .queries = 64}>;
   expect_all_needed({"backward by queries", [gradient](const emulator::RunOptions& options) {
-                       return run_by_keys<K>(*gradient, options);
-                     }});
-}
-
-/// Blocks that add in turn: the sums are compared bit by bit.
-template <class K>
-emulator::Outcome run_in_turn(const Gradient& of, const emulator::RunOptions& options) {
-  MutatedDevice<K> device(options);
-  BackwardRun<MutatedDevice<K>, bf16> run(device, of.batch, of.problem, of.into, of.forward, 2);
-  run.template by_keys<K>(true);
-  // Unused tiles stay NaN: bits, not values, are compared.
-  const std::vector<float> sums = run.sums();
-  static const std::vector<float> kFirst = sums;
-  std::string error = compare_gradients(run.gradients(), of.want, false);
-  if (std::memcmp(sums.data(), kFirst.data(), sums.size() * sizeof(float)) != 0) error = "sums";
-  return {device.result, error};
-}
-
-TEST(BackwardMutation, ByKeysInTurn) {
-  Case c;
-  c.q_lengths = {70, 1, 3, 2};
-  c.kv_lengths = {500, 200, 300, 400};
-  const auto gradient = std::make_shared<Gradient>(c);
-  using K = BackwardByKeys<EmulatedHopper, BackwardConfig{.head_dim = 64}>;
-  expect_all_needed({"backward by keys, in turn", [gradient](const emulator::RunOptions& options) {
-                       return run_in_turn<K>(*gradient, options);
+                       return run_passes<K>(*gradient, options);
                      }});
 }
 

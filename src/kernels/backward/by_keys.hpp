@@ -4,7 +4,9 @@
 //   dv = P^T dout;  dS = P (dout v^T - delta), by the score policy's slope;  dk = dS^T q;  dq = dS
 //   k
 //
-// An item is a block of 128 keys of one key/value head. It visits the tiles of 64 queries of every
+// An item is a block of 128 keys of one key/value head, or of 64 where the warpgroups of keys split
+// the columns of dK and dV instead: then their registers hold wider heads, or more for each score,
+// but S^T and dP^T are made twice. It visits the tiles of 64 queries of every
 // query head that shares it; dK and dV stay in registers. dQ of a sequence that is one block of
 // keys is written as it is. A short sequence of several blocks is one item: its dQ is kept, between
 // blocks of keys, in global memory of the block's own, where each thread meets its own values. A
@@ -44,8 +46,18 @@ struct BackwardConfig {
   int q_slots = 2;
   int ds_slots = 1;
   int dq_slots = 1;
-  bool half = false;  // fp16 instead of bf16
+  bool half = false;   // fp16 instead of bf16
+  bool split = false;  // the warpgroups of keys share keys and split columns
 };
+
+/// For tensors of up to `head_dim` columns, 64, 128 or 256; `bends`: scores bend.
+constexpr BackwardConfig backward_config(int head_dim, bool half, bool bends) {
+  const bool wide = head_dim > 128;
+  return {.head_dim = head_dim,
+          .kv_slots = wide ? 1 : 2,
+          .half = half,
+          .split = wide || (bends && head_dim > 64)};
+}
 
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy = NoMask,
           template <class> class ScorePolicy = ScaledScores>
@@ -58,7 +70,8 @@ struct BackwardByKeys {
 
   static constexpr int kGroups = 2;
   static constexpr int kGroupKeys = 64;
-  static constexpr int kKeys = kGroups * kGroupKeys;
+  static constexpr int kKeys = (C.split ? 1 : kGroups) * kGroupKeys;
+  static constexpr int kOutCols = C.head_dim / (C.split ? kGroups : 1);  // of dK and dV, a group
   static constexpr int kQueries = 64;
   static_assert(kQueries == kStatisticsRows, "a tile of queries has one tile of statistics");
   static constexpr int kThreads = 128 * (2 + kGroups);
@@ -84,10 +97,10 @@ struct BackwardByKeys {
 
   using QTile = Tile<M, T, kQueries, C.head_dim>;
   using KvTile = Tile<M, T, kKeys, C.head_dim>;
-  using DsTile = Tile<M, T, kKeys, kQueries>;
+  using DsTile = Tile<M, T, kGroups * kGroupKeys, kQueries>;  // split: twice the same
   using DqPart = Tile<M, T, kQueries, 64>;
   using RowTile = Tile<M, float, 1, kQueries, Swizzle::None>;
-  using OutView = TileView<M, T, kGroupKeys, C.head_dim, Swizzle::B128, kKeys>;
+  using OutView = TileView<M, T, kGroupKeys, kOutCols, Swizzle::B128, kKeys>;
   struct Kv {
     KvTile k;
     KvTile v;
@@ -113,7 +126,7 @@ struct BackwardByKeys {
          FreedBy<OncePerWarp<4 + kKeyWarps>>>
         ds_ring;
   };
-  using Ids = BarrierIds<"first half", "second half", "queries">;
+  using Ids = BarrierIds<"first half", "second half", "queries", "keys">;
 
   struct Params {
     typename M::TensorMap q, dout, k, v, dq, dk, dv;

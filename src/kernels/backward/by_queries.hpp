@@ -121,6 +121,7 @@ struct BackwardByQueries {
     std::int64_t head_tiles;
     typename Mask::Params mask;
     typename Scores::Params scores;
+    float slope;  // softmax_scale
   };
 
   /// Whether this kernel takes a call: broadcast queries that fill its tiles of statistics, and as
@@ -159,7 +160,8 @@ struct BackwardByQueries {
             a.statistics,
             a.head_tiles(),
             Mask::Params::of(a.window),
-            Scores::Params::of(a.softmax_scale, a.softcap)};
+            Scores::Params::of(a.softmax_scale, a.softcap),
+            static_cast<float>(a.softmax_scale)};
   }
 
   /// All queries meet every block of keys.

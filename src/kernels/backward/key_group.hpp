@@ -1,4 +1,5 @@
-// What a warpgroup of the role `keys` does: dK and dV of 64 keys over tiles of queries.
+// What a warpgroup of the role `keys` does: dK and dV of 64 keys over tiles of queries, or half of
+// their columns where the warpgroups split these.
 //
 // One step of a block of keys; no MMA is in flight before or after it:
 //
@@ -34,8 +35,8 @@ struct KeyGroup {
       : p(params), smem(memory), group(of_group), lead(M::warp_index() % 4 == 0 && M::elect()) {}
 
   Fragment<M, K::kQueries> s;  // S^T, P^T, dP^T, dS^T
-  Fragment<M, K::C.head_dim> dk;
-  Fragment<M, K::C.head_dim> dv;
+  Fragment<M, K::kOutCols> dk;
+  Fragment<M, K::kOutCols> dv;
   Tiles probabilities;
   Operand<M, typename K::T, Scores::kBends ? K::kQueries : 16> bends;  // used where scores bend
 
@@ -51,11 +52,19 @@ struct KeyGroup {
   JFA_DEVICE int field(const int Work::*of) const {
     return M::uniform(M::load_shared(&(now->*of)));
   }
+  /// The group's first key and first column, in the block's.
+  JFA_DEVICE int first_key() const { return K::C.split ? 0 : K::kGroupKeys * group; }
+  JFA_DEVICE int first_col() const { return K::C.split ? K::kOutCols * group : 0; }
+
   JFA_DEVICE auto keys() {
-    return smem.kv[kv.slot].k.view().template rows<K::kGroupKeys>(64 * group);
+    return smem.kv[kv.slot].k.view().template rows<K::kGroupKeys>(first_key());
   }
   JFA_DEVICE auto values() {
-    return smem.kv[kv.slot].v.view().template rows<K::kGroupKeys>(64 * group);
+    return smem.kv[kv.slot].v.view().template rows<K::kGroupKeys>(first_key());
+  }
+  /// The group's columns of a tile.
+  JFA_DEVICE auto columns(auto&& of) const {
+    return of.view().template cols<K::kOutCols>(first_col());
   }
 
   JFA_DEVICE auto slopes(int slot) {  // dS^T
@@ -71,6 +80,9 @@ struct KeyGroup {
       dk.fill(0);
       dv.fill(0);
       if (tiles > 0) visit(tiles);
+      if constexpr (K::C.split) {
+        Meeting<M, "keys", typename K::Ids, 256>::sync();  // both groups' MMAs have read V
+      }
       write(dv, p.dv);
       write(dk, p.dk);
       if (lead) wait_read<M>();
@@ -121,7 +133,7 @@ struct KeyGroup {
   JFA_DEVICE void add_keys() {
     meet();            // all of the warpgroup's dS is stored
     M::wgmma_fence();  // ptxas wants one before each batch that follows a barrier
-    wgmma(dk, slopes(ds_done.slot), transposed(smem.q[done.slot]));
+    wgmma(dk, slopes(ds_done.slot), transposed(columns(smem.q[done.slot])));
     M::wgmma_commit();
   }
 
@@ -131,7 +143,7 @@ struct KeyGroup {
     M::wgmma_fence();  // S, read by threads, and P, before the MMA uses them
     wgmma(s, values(), gradients, false);
     M::wgmma_commit();
-    wgmma(dv, probabilities, transposed(gradients));
+    wgmma(dv, probabilities, transposed(columns(gradients)));
     M::wgmma_commit();
     wgmma_wait<1>(s);
     differentiate<Scores>(s, probabilities, bends, p.slope, smem.delta[at.slot].view());
@@ -151,7 +163,7 @@ struct KeyGroup {
       keep_bends(bends, s, scores);
     }
     const float factor = score_factor(scores);
-    hide_transposed(s, mask(), field(&Work::first_key) + 64 * group,
+    hide_transposed(s, mask(), field(&Work::first_key) + first_key(),
                     field(&Work::q_length) - tile * K::kQueries, factor);
     weigh(s, factor, smem.lse[at.slot].view());
     convert(probabilities, s);
@@ -165,17 +177,18 @@ struct KeyGroup {
   }
 
   /// Writes dV or dK out through this group's half of V, whose MMAs are over.
-  JFA_DEVICE void write(Fragment<M, K::C.head_dim>& from, const typename M::TensorMap& to) {
+  JFA_DEVICE void write(Fragment<M, K::kOutCols>& from, const typename M::TensorMap& to) {
     if (lead) wait_read<M>();
     meet();  // the other warps' MMAs have read V, and the copy before its tile
-    store_fragment(values(), from);
+    const auto staged = columns(values());
+    store_fragment(staged, from);
     M::template fence_proxy_async<Space::Shared>();  // written by threads, read by a copy
     meet();
     if (lead) {
       const RaggedRows rows{M::load_shared(&now->kv_begin), M::load_shared(&now->kv_length)};
-      const int first_key = M::load_shared(&now->first_key) + 64 * group;
+      const int row = rows.at(M::load_shared(&now->first_key) + first_key());
       const int head = M::load_shared(&now->kv_head);
-      tma_store(to, {0, head, rows.at(first_key), rows.end(), kRaggedRows}, values());
+      tma_store(to, {first_col(), head, row, rows.end(), kRaggedRows}, staged);
       M::bulk_commit();
     }
   }

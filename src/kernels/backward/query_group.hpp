@@ -74,7 +74,7 @@ struct QueryGroup {
       if (load) load_kept(dq, kept);
       if (column == 0) smem.ds_ring.wait(ds);
       M::wgmma_fence();  // dQ, read by threads, before it is written
-      wgmma(dq, transposed(smem.ds[ds.slot]),
+      wgmma(dq, transposed(smem.ds[ds.slot].view().template rows<K::kKeys>(0)),
             transposed(smem.kv[kv.slot].k.view().template cols<kColumns>(column)), load);
       M::wgmma_commit();
       wgmma_wait<0>(dq);

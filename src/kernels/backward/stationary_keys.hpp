@@ -28,6 +28,7 @@ struct StationaryKeys {
   using Scored = Fragment<M, K::C.queries>;                 // S^T, P^T, dP^T, dS^T
   using Gradient = Fragment<M, K::C.head_dim>;              // dV or dK
   using Weights = Operand<M, typename K::T, K::C.queries>;  // P^T or dS^T
+  using Bends = Operand<M, typename K::T, Scores::kBends ? K::C.queries : 16>;
 
   const typename K::Params& p;
   Smem& smem;
@@ -79,15 +80,16 @@ struct StationaryKeys {
   JFA_DEVICE void visit(int first_key) {
     Weights probabilities;
     Weights slopes;
+    Bends bends;
     {
       Scored s;
       multiply(s, smem.kv[kv.slot].k, smem.q);
-      make_probabilities(s, probabilities, first_key);
+      make_probabilities(s, probabilities, bends, first_key);
     }
     {
       Scored s;
       multiply(s, K::values(smem, kv.slot), smem.dout[rows.slot]);
-      make_slopes(s, probabilities, slopes);
+      make_slopes(s, probabilities, bends, slopes);
       smem.kv_ring.release(kv);
     }
     {
@@ -113,23 +115,26 @@ struct StationaryKeys {
   }
 
   /// S^T becomes P^T.
-  JFA_DEVICE void make_probabilities(Scored& s, Weights& to, int first_key) {
+  JFA_DEVICE void make_probabilities(Scored& s, Weights& to, Bends& bends, int first_key) {
     const Scores scores{p.scores};
-    if constexpr (Scores::kBends) scores.prepare(s);
+    if constexpr (Scores::kBends) {
+      scores.prepare(s);
+      keep_bends(bends, s, scores);
+    }
     const float factor = score_factor(scores);
     const Mask mask{p.mask, TileRows{.first = 0,
                                      .pack_log2 = 0,
                                      .q_length = p.q_rows,
                                      .kv_length = field(&Work::kv_length)}};
-    hide_transposed(s, mask, first_key, factor);
+    hide_transposed(s, mask, first_key, p.q_rows, factor);
     weigh(s, factor, smem.lse[rows.slot].view());
     convert(to, s);
   }
 
   /// dP^T becomes dS^T, and takes V's place in shared memory.
-  JFA_DEVICE void make_slopes(Scored& s, const Weights& probabilities, Weights& to) {
-    differentiate(s, probabilities, Scores{p.scores}, smem.lse[rows.slot].view(),
-                  smem.delta[rows.slot].view());
+  JFA_DEVICE void make_slopes(Scored& s, const Weights& probabilities, const Bends& bends,
+                              Weights& to) {
+    differentiate<Scores>(s, probabilities, bends, p.slope, smem.delta[rows.slot].view());
     convert(to, s);
     meet();  // the MMAs of the warpgroup's other warps have read V
     store_fragment(K::slopes(smem, kv.slot), s);
