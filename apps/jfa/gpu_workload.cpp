@@ -107,11 +107,12 @@ double GpuWorkload::time_plan() {
 }
 
 /// The thread's own time, with few calls in the queue: a full one would make it wait.
-double GpuWorkload::time_host(Direction direction) {
-  constexpr std::size_t kRounds = 10;
+double GpuWorkload::time_host(Direction direction, double call_ms) {
+  constexpr double kMaxRounds = 10;
   constexpr std::size_t kCalls = 20;
+  const auto rounds = static_cast<int>(std::clamp(5 / call_ms, 1.0, kMaxRounds));
   std::vector<double> times;
-  for (std::size_t round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     placement_.wait();
     for (std::size_t i = 0; i < kCalls; ++i) times.push_back(call(direction, i));
   }
@@ -145,7 +146,7 @@ Timing GpuWorkload::time(Direction direction, double seconds, double rest) {
   return {.median_ms = median(times),
           .min_ms = *std::min_element(times.begin(), times.end()),
           .repeats = times.size(),
-          .host_us = time_host(direction),
+          .host_us = time_host(direction, median(times)),
           .plan_ms = time_plan()};
 }
 

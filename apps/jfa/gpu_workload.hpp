@@ -48,7 +48,7 @@ class GpuWorkload {
   /// Enqueues; returns microseconds of the calling thread.
   double call(Direction direction, std::size_t i);
   double time_plan();
-  double time_host(Direction direction);
+  double time_host(Direction direction, double call_ms);
 
   Batch batch_;
   Options options_;
