@@ -1,5 +1,5 @@
-// Every synchronization of the backward kernel by queries is load-bearing: dropped or perturbed one at a
-// time, each is found by some schedule of the emulator, but for those justified by name.
+// Every synchronization of the backward kernel by queries is load-bearing: dropped or perturbed one
+// at a time, each is found by some schedule of the emulator, but for those justified by name.
 #include <gtest/gtest.h>
 
 #include <memory>
