@@ -137,13 +137,14 @@ class _Problem:
         """`call(execution)` with the engine of the tensors' device, on its current stream."""
         if not self.q.is_cuda:
             return call(_abi.cpu_execution(torch.get_num_threads()))
-        if torch.cuda.current_device() == self.q.device.index:
-            return self._run_on_current_gpu(workspace_bytes, call)
-        with torch.cuda.device(self.q.device):
-            return self._run_on_current_gpu(workspace_bytes, call)
+        index = self.q.device.index
+        if torch.cuda.current_device() == index:
+            return self._run_on_current_gpu(index, workspace_bytes, call)
+        with torch.cuda.device(index):
+            return self._run_on_current_gpu(index, workspace_bytes, call)
 
-    def _run_on_current_gpu(self, workspace_bytes, call):
-        execution = _abi.cuda_execution(torch.cuda.current_stream().cuda_stream)
+    def _run_on_current_gpu(self, index, workspace_bytes, call):
+        execution = _abi.cuda_execution(torch._C._cuda_getCurrentRawStream(index))
         size = workspace_bytes(self.inputs, self.options, execution)
         self.workspace = self.q.new_empty(size, dtype=torch.uint8)
         execution.workspace = self.workspace.data_ptr()
