@@ -52,7 +52,7 @@ if command -v nvcc >/dev/null; then
   cmake --preset cuda -DJFA_CUDA_KERNELS=ci \
     -DPython3_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
   cmake --build --preset cuda --target jfa_tool quickstart_cuda contract_gpu_test \
-    cuda_engine_test forward_gpu_test backward_gpu_test backward_bench samples_bench \
+    cuda_engine_test forward_gpu_test backward_gpu_test samples_bench \
     samples_gpu_test samples_trace
   step "GPU code generation"
   disassembler=$(dirname "$(find "$PWD/build/venv" -name nvdisasm -type f)")
