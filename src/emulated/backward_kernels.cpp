@@ -4,22 +4,27 @@
 namespace jfa {
 namespace {
 
-template <int HeadDim, bool Half, Treats What>
+template <int HeadDim, Queries Of, bool Half, Treats What>
 BackwardKernel<EmulatedQueue> kernel() {
-  return backward_kernel<EmulatedQueue, EmulatedHopper, HeadDim, Half, What>();
+  return backward_kernel<EmulatedQueue, EmulatedHopper, HeadDim, Of, Half, What>();
 }
 
 /// Those of src/cuda/CMakeLists.txt.
 template <bool Half>
 void add_kernels(std::vector<BackwardKernel<EmulatedQueue>>& to) {
+  using enum Queries;
   using enum Treats;
-  to.push_back(kernel<64, Half, Nothing>());
-  to.push_back(kernel<64, Half, Window>());
-  to.push_back(kernel<64, Half, Softcap>());
-  to.push_back(kernel<128, Half, Nothing>());
-  to.push_back(kernel<128, Half, Window>());
-  to.push_back(kernel<128, Half, Softcap>());
-  to.push_back(kernel<256, Half, Window>());
+  to.push_back(kernel<64, Any, Half, Nothing>());
+  to.push_back(kernel<64, Any, Half, Window>());
+  to.push_back(kernel<64, Any, Half, Softcap>());
+  to.push_back(kernel<128, Any, Half, Nothing>());
+  to.push_back(kernel<128, Any, Half, Window>());
+  to.push_back(kernel<128, Any, Half, Softcap>());
+  to.push_back(kernel<256, Any, Half, Window>());
+  to.push_back(kernel<64, Shared64, Half, Window>());
+  to.push_back(kernel<64, Shared128, Half, Window>());
+  to.push_back(kernel<128, Shared64, Half, Window>());
+  to.push_back(kernel<128, Shared128, Half, Window>());
 }
 
 }  // namespace

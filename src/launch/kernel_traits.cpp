@@ -9,22 +9,34 @@ bool is_masked(const Problem& problem) noexcept {
   return problem.window.left >= 0 || problem.window.right >= 0;
 }
 
+/// Whether a kernel for `queries` broadcast queries serves a problem well.
+bool share_queries(const Problem& problem, int queries) noexcept {
+  constexpr int kPart = 64;
+  return problem.broadcast_q && problem.q.rows <= queries && problem.q.rows > queries - kPart &&
+         problem.heads_q == problem.heads_kv && problem.window.left < 0;
+}
+
 }  // namespace
 
 std::string describe(const KernelTraits& traits) {
   return name_of(traits.dtype) + " head_dim " + std::to_string(traits.head_dim) +
          (traits.masked ? ", masked" : "") + (traits.listed ? ", block-sparse" : "") +
-         (traits.capped ? ", softcap" : "");
+         (traits.capped ? ", softcap" : "") +
+         (traits.shared_queries > 0
+              ? ", up to " + std::to_string(traits.shared_queries) + " broadcast queries"
+              : "");
 }
 
 bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept {
   return traits.dtype == problem.q.dtype && traits.head_dim >= problem.head_dim &&
          (traits.masked || !is_masked(problem)) && traits.capped == (problem.softcap > 0) &&
-         (traits.listed || !problem.block_sparse);
+         (traits.listed || !problem.block_sparse) &&
+         (traits.shared_queries == 0 || share_queries(problem, traits.shared_queries));
 }
 
 int compare(const KernelTraits& a, const KernelTraits& b) noexcept {
   if (a.head_dim != b.head_dim) return a.head_dim - b.head_dim;
+  if (a.shared_queries != b.shared_queries) return b.shared_queries - a.shared_queries;
   if (a.listed != b.listed) return a.listed ? 1 : -1;
   if (a.masked != b.masked) return a.masked ? 1 : -1;
   return 0;

@@ -16,6 +16,9 @@ struct KernelTraits {
   bool masked;   ///< takes windows and causal masks
   bool listed;   ///< visits the blocks of a block-sparse mask; else takes none
   bool capped;   ///< applies a softcap; else takes none
+  /// 0: any queries. Else broadcast ones only, so many or up to 63 fewer, of as many heads as there
+  /// are of keys, each of which all of them may see from its first on.
+  int shared_queries = 0;
 };
 
 /// "bf16 head_dim 128, masked": for people.

@@ -2,6 +2,7 @@
 // is, see device_problem.hpp.
 #pragma once
 
+#include "kernels/backward/by_queries.hpp"
 #include "kernels/backward/prepare.hpp"
 #include "launch/backward_kernel.hpp"
 #include "launch/device_problem.hpp"
@@ -101,19 +102,29 @@ void launch_backward(const Problem& problem, const BackwardInputs& given,
   queue.template launch<FinishBackward<K>>(row_blocks, rows);
 }
 
+/// What queries a kernel is for.
+enum class Queries { Any, Shared64, Shared128 };  // broadcast ones, at most so many
+
 /// The backward kernel of a machine M for up to `HeadDim` columns, as launched on a Queue.
-template <class Queue, class M, int HeadDim, bool Half, Treats What>
+template <class Queue, class M, int HeadDim, Queries Of, bool Half, Treats What>
 BackwardKernel<Queue> backward_kernel() {
-  constexpr BackwardConfig kConfig = backward_config(HeadDim, Half, What == Treats::Softcap);
-  using K = typename BackwardChoice<M, kConfig, What>::K;
-  return {{.dtype = Half ? DType::kF16 : DType::kBf16,
-           .head_dim = HeadDim,
-           .masked = What != Treats::Nothing,
-           .listed = false,
-           .capped = What == Treats::Softcap},
-          key_shape<K>,
-          backward_sizes<K>,
-          launch_backward<K, Queue>};
+  KernelTraits traits{.dtype = Half ? DType::kF16 : DType::kBf16,
+                      .head_dim = HeadDim,
+                      .masked = What != Treats::Nothing,
+                      .listed = false,
+                      .capped = What == Treats::Softcap};
+  if constexpr (Of == Queries::Any) {
+    constexpr BackwardConfig kConfig = backward_config(HeadDim, Half, What == Treats::Softcap);
+    using K = typename BackwardChoice<M, kConfig, What>::K;
+    return {traits, key_shape<K>, backward_sizes<K>, launch_backward<K, Queue>};
+  } else {
+    static_assert(What == Treats::Window, "the others are not offered");
+    traits.shared_queries = Of == Queries::Shared64 ? 64 : 128;
+    using K =
+        BackwardByQueries<M, by_queries_config(HeadDim, Of == Queries::Shared64 ? 64 : 128, Half),
+                          WindowMask>;
+    return {traits, key_shape<K>, backward_sizes<K>, launch_backward<K, Queue>};
+  }
 }
 
 }  // namespace JFA_BACKEND

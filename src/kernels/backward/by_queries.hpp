@@ -44,6 +44,12 @@ struct BackwardByQueriesConfig {
   bool half = false;  // fp16 instead of bf16
 };
 
+/// For tensors of up to `head_dim` columns, 64 or 128, and up to 64 or 128 `queries`.
+constexpr BackwardByQueriesConfig by_queries_config(int head_dim, int queries, bool half) {
+  const bool large = head_dim == 128 && queries == 128;
+  return {.head_dim = head_dim, .queries = queries, .kv_slots = large ? 3 : 4, .half = half};
+}
+
 template <class Machine, BackwardByQueriesConfig Config, template <class> class MaskPolicy = NoMask,
           template <class> class ScorePolicy = ScaledScores>
 struct BackwardByQueries {
