@@ -16,6 +16,8 @@ void add_kernels(std::vector<ForwardKernel<EmulatedQueue>>& to) {
   using enum Treats;
   to.push_back(kernel<64, Wide, Half, Nothing>());
   to.push_back(kernel<64, Wide, Half, Window>());
+  to.push_back(kernel<64, Tiny, Half, Nothing>());
+  to.push_back(kernel<64, Tiny, Half, Window>());
   to.push_back(kernel<64, Small, Half, Softcap>());
   to.push_back(kernel<128, Wide, Half, Nothing>());
   to.push_back(kernel<128, Short, Half, Nothing>());

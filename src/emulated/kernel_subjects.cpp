@@ -299,6 +299,9 @@ std::vector<Subject> kernel_subjects() {
   brief.broadcast_q = true;
   brief.q_length = 300;
   brief.kv_lengths = {130, 257, 0, 5, 700, 64, 100, 200};
+  Case tiny;
+  tiny.q_lengths = {16, 64, 1, 0, 130, 16, 16, 40};
+  tiny.kv_lengths = {16, 64, 0, 5, 16, 130, 1, 64};
   Case wide;
   wide.head_dim = 128;
   wide.q_lengths = {200, 60, 1};
@@ -333,6 +336,7 @@ std::vector<Subject> kernel_subjects() {
       forward_subject("forward", c, {}),
       forward_subject("forward_masked", grouped, masked),
       forward_subject("forward_short", brief, {}),
+      forward_subject("forward_tiny", tiny, {}),
       forward_subject("forward_128", wide, {}),
       forward_subject("forward_256", widest, causal),
       forward_subject("forward_listed", listed, {}),

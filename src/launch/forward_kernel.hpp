@@ -12,6 +12,7 @@ namespace jfa {
 struct ForwardTraits : KernelTraits {
   int tile_rows;   ///< queries a tile
   int short_keys;  ///< meant for sequences of up to so many keys; 0: for longer ones
+  bool tiny;       ///< meant for sequences of a tile's rows, and as many keys
 };
 std::string describe(const ForwardTraits& traits);
 

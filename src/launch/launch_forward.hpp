@@ -56,7 +56,8 @@ struct ForwardChoice<M, C, Treats::Softcap> {
 template <class K, class Queue>
 void launch_forward(const Problem& problem, const ForwardOutputs& outputs,
                     const ForwardScratch& scratch, Queue& queue) {
-  queue.template launch<K>(queue.blocks(), forward_params<K>(problem, outputs, scratch));
+  queue.template launch<K>(queue.blocks() * K::kBlocksPerProcessor,
+                           forward_params<K>(problem, outputs, scratch));
 }
 
 /// The forward kernel of a machine M for `head_dim` columns, as launched on a Queue.
@@ -72,7 +73,8 @@ ForwardKernel<Queue> forward_kernel() {
            K::kTileRows,
            Shape == Tiles::Short || (Shape == Tiles::Narrow && What == Treats::Window)
                ? kConfig.kv_slots / 2 * kConfig.keys
-               : 0},
+               : 0,
+           Shape == Tiles::Tiny},
           K::item_shape,
           launch_forward<K, Queue>};
 }

@@ -58,14 +58,12 @@ JFA_DEVICE void enter_own_role(int warp, const First& first, const Rest&... rest
 
 /// Runs on each warp the role that names it; a warp in none goes on. Roles with register budgets
 /// must name every warp of the block: the launch's share a thread follows from their number.
-template <class M, class... Roles>
+template <class M, int Blocks = 1, class... Roles>
 JFA_DEVICE void warp_roles(const Roles&... roles) {
-  constexpr int kRegisterFile = 65536;
   constexpr int kThreads = 32 * (Roles::kWarps.count + ...);
-  constexpr int kLaunchRegs = kRegisterFile / kThreads / 8 * 8;
-  static_assert(((32 * Roles::kWarps.count * Roles::kRegs) + ...) <= kRegisterFile,
+  static_assert(((32 * Roles::kWarps.count * Roles::kRegs) + ...) <= kRegisterFile / Blocks,
                 "the roles' register budgets exceed the register file");
-  enter_own_role<M, kLaunchRegs>(M::warp_index(), roles...);
+  enter_own_role<M, launch_registers(kThreads, Blocks)>(M::warp_index(), roles...);
 }
 
 }  // namespace jfa::inline JFA_BACKEND

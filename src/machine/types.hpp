@@ -110,4 +110,18 @@ struct TensorMapSpec {
   bool operator==(const TensorMapSpec&) const = default;
 };
 
+/// A multiprocessor's registers, and the share of a thread when it has `blocks` of `threads` at
+/// once.
+inline constexpr int kRegisterFile = 65536;
+constexpr int launch_registers(int threads, int blocks) {
+  return kRegisterFile / threads / blocks / 8 * 8;
+}
+
+/// Blocks of kernel K that a multiprocessor has at once.
+template <class K>
+constexpr int blocks_per_processor() {
+  if constexpr (requires { K::kBlocksPerProcessor; }) return K::kBlocksPerProcessor;
+  return 1;
+}
+
 }  // namespace jfa::inline JFA_BACKEND

@@ -22,6 +22,8 @@ void launch_forward() {
   constexpr ForwardConfig k256 = forward_config(256, Tiles::Wide, Half);
   launch_plain<forward_config(64, Tiles::Wide, Half)>();
   launch_plain<forward_config(128, Tiles::Wide, Half)>();
+  launch_plain<forward_config(64, Tiles::Tiny, Half)>();
+  launch_plain<forward_config(128, Tiles::Tiny, Half)>();
   launch<Forward<Hopper, forward_config(128, Tiles::Short, Half)>>(1, {}, nullptr);
   launch<Forward<Hopper, kNarrow128, WindowMask>>(1, {}, nullptr);
   launch<Forward<Hopper, k256, WindowMask>>(1, {}, nullptr);

@@ -18,6 +18,7 @@ constexpr ForwardConfig kWide64 = {
 constexpr ForwardConfig kTurns64 = forward_config(64, Tiles::Wide, false);
 constexpr ForwardConfig kNarrow64 = {
     .head_dim = 64, .groups = 3, .keys = 64, .q_slots = 2, .kv_slots = 8};
+constexpr ForwardConfig kTiny64 = forward_config(64, Tiles::Tiny, false);
 constexpr ForwardConfig kOneQ64 = {.head_dim = 64, .keys = 80, .q_slots = 1};
 constexpr ForwardConfig kDim128 = forward_config(128, Tiles::Short, false);
 constexpr ForwardConfig kWide128 = forward_config(128, Tiles::Wide, false);
@@ -48,6 +49,7 @@ void check_length_grid() {
 TEST(ForwardEmulated, LengthGrid) { check_length_grid<Forward<M, kDim64>>(); }
 TEST(ForwardEmulated, LengthGridThreeWarpgroups) { check_length_grid<Forward<M, kWide64>>(); }
 TEST(ForwardEmulated, LengthGridTurns) { check_length_grid<Forward<M, kTurns64>>(); }
+TEST(ForwardEmulated, LengthGridTiny) { check_length_grid<Forward<M, kTiny64>>(); }
 TEST(ForwardEmulated, LengthGridOneQ) { check_length_grid<Forward<M, kOneQ64, WindowMask>>(); }
 
 template <class K>
@@ -63,6 +65,7 @@ TEST(ForwardEmulated, MixedLengthsUnderEverySchedule) {
   check_mixed_lengths<Forward<M, kDim64>>();
   check_mixed_lengths<Forward<M, kWide64>>();
   check_mixed_lengths<Forward<M, kTurns64>>();
+  check_mixed_lengths<Forward<M, kTiny64>>();
   check_mixed_lengths<Forward<M, kOneQ64, WindowMask>>();
 }
 
@@ -125,6 +128,7 @@ TEST(ForwardEmulated, Masks) { check_masks<Forward<M, kDim64, WindowMask>>(0); }
 TEST(ForwardEmulated, MasksThreeWarpgroups) { check_masks<Forward<M, kWide64, WindowMask>>(3); }
 TEST(ForwardEmulated, MasksNarrow) { check_masks<Forward<M, kNarrow64, WindowMask>>(2); }
 TEST(ForwardEmulated, MasksTurns) { check_masks<Forward<M, kTurns64, WindowMask>>(5); }
+TEST(ForwardEmulated, MasksTiny) { check_masks<Forward<M, kTiny64, WindowMask>>(3); }
 TEST(ForwardEmulated, MasksOneQ) { check_masks<Forward<M, kOneQ64, WindowMask>>(1); }
 
 /// A warpgroup that sees fewer blocks than its tile, before and behind.

@@ -12,6 +12,8 @@ namespace {
 constexpr ForwardConfig kDim64 = forward_config(64, Tiles::Wide, false);
 constexpr ForwardConfig kDim128 = forward_config(128, Tiles::Wide, false);
 constexpr ForwardConfig kShort128 = forward_config(128, Tiles::Short, false);
+constexpr ForwardConfig kTiny64 = forward_config(64, Tiles::Tiny, false);
+constexpr ForwardConfig kTiny128 = forward_config(128, Tiles::Tiny, false);
 constexpr ForwardConfig kDim256 = forward_config(256, Tiles::Wide, false);
 constexpr ForwardConfig kHalf128 = forward_config(128, Tiles::Wide, true);
 constexpr int kBlocks = 132;
@@ -29,6 +31,19 @@ TEST_F(ForwardOnGpu, LengthGrid) {
   check<Forward<Hopper, kDim128>>(grid_case(128, false), 1);
   check<Forward<Hopper, kShort128>>(grid_case(128, false), 1);
   check<Forward<Hopper, kDim64>>(grid_case(64, false), 2);
+}
+
+TEST_F(ForwardOnGpu, TinySequences) {
+  Case c = small_case({}, {});
+  for (std::int64_t b = 0; b < 4000; ++b) {
+    c.q_lengths.push_back(b * 7 % 70);
+    c.kv_lengths.push_back(b * 11 % 70);
+  }
+  check<Forward<Hopper, kTiny64>>(c, 4);
+  check<Forward<Hopper, kTiny64>>(grid_case(64, false), 5);
+  check<Forward<Hopper, kTiny64, WindowMask>>(grid_case(64, true), 6);
+  check<Forward<Hopper, kTiny128>>(grid_case(128, false), 7);
+  check<Forward<Hopper, kTiny128, WindowMask>>(grid_case(128, true), 8);
 }
 
 TEST_F(ForwardOnGpu, HeadDims) {

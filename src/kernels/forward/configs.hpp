@@ -12,7 +12,8 @@ enum class Tiles {
   Wide,    // long keys, each block of which is loaded for as many rows as can be
   Short,   // keys that stay in shared memory while several tiles of queries pass
   Narrow,  // block-sparse masks, narrow windows: small blocks of keys, to skip more of them
-  Small    // the same with registers to spare, for more math on scores
+  Small,   // the same with registers to spare, for more math on scores
+  Tiny     // sequences of few rows and keys, of which a multiprocessor has several at once
 };
 
 /// For tensors of up to `head_dim` columns: 64, 128 or 256.
@@ -22,6 +23,13 @@ constexpr ForwardConfig forward_config(int head_dim, Tiles tiles, bool half) {
   if (head_dim == 256) {
     c.keys = of_lists ? 64 : 80;
     c.q_slots = 1;
+    return c;
+  }
+  if (tiles == Tiles::Tiny) {
+    c.groups = 1;
+    c.keys = 64;
+    c.q_slots = head_dim == 64 ? 3 : 2;
+    c.blocks = head_dim == 64 ? 3 : 2;
     return c;
   }
   if (tiles == Tiles::Wide || tiles == Tiles::Narrow) c.groups = 3;

@@ -48,6 +48,7 @@ struct ForwardConfig {
   int kv_slots = 4;    // for a block of K or of V
   bool turns = false;  // warpgroups issue MMAs by turns
   bool half = false;   // fp16 instead of bf16
+  int blocks = 1;      // that a multiprocessor has at once
 };
 
 /// What the host says of one call. Strides in elements.
@@ -90,13 +91,12 @@ struct Forward {
   static constexpr int kTileRows = kGroups * kGroupRows;
   static constexpr int kThreads = 128 * (1 + kGroups);
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = C.blocks;
   // Who goes through lists needs more registers, and blocks of lists less.
-  static constexpr int kProduceRegs = kGroups == 2    ? Mask::kListed ? 72 : 40
-                                      : Mask::kListed ? 56
-                                                      : 32;
-  static constexpr int kAttendRegs = kGroups == 2    ? Mask::kListed ? 216 : 232
-                                     : Mask::kListed ? 152
-                                                     : 160;
+  static constexpr int kProduceRegs =
+      (kGroups == 3 ? 32 : 40) + Mask::kListed * (kGroups == 3 ? 24 : 32);
+  static constexpr int kAttendRegs =
+      (launch_registers(kThreads, C.blocks) * (1 + kGroups) - kProduceRegs) / kGroups / 8 * 8;
   static constexpr int kRunTiles = 8;  // of a run at most, so that long ones can be shared out
 
   /// One tile of queries: what every role needs to know of it.
@@ -133,7 +133,7 @@ struct Forward {
     QTile group[kGroups];
   };
 
-  static constexpr int kStorers = 2;                           // warps that store
+  static constexpr int kStorers = kGroups < 2 ? 1 : 2;         // warps that store
   static constexpr int kReaders = 1 + kStorers + 4 * kGroups;  // warps that read work
   using OReady = Gate<M, "o ready", By<OncePerWarp<4>>>;
   struct Smem {
@@ -518,16 +518,17 @@ struct Forward {
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     init_barriers<M>([&] { init(smem); });
-    warp_roles<M>(role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
-                    warp_roles<M>(
-                        role<"schedule", Warps{0, 1}>([&] { schedule(p, smem); }),
-                        role<"load", Warps{1, 1}>([&] { load(p, smem); }),
-                        role<"store", Warps{2, 2}>([&] { store(p, smem, M::warp_index() - 2); }));
-                  }),
-                  role<"attend", Warps{4, 4 * kGroups}, Regs{kAttendRegs}>([&] {
-                    Attend<Forward> attend{p, smem, M::warp_index() / 4 - 1};
-                    attend.run();
-                  }));
+    warp_roles<M, C.blocks>(
+        role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
+          warp_roles<M>(
+              role<"schedule", Warps{0, 1}>([&] { schedule(p, smem); }),
+              role<"load", Warps{1, 1}>([&] { load(p, smem); }),
+              role<"store", Warps{2, kStorers}>([&] { store(p, smem, M::warp_index() - 2); }));
+        }),
+        role<"attend", Warps{4, 4 * kGroups}, Regs{kAttendRegs}>([&] {
+          Attend<Forward> attend{p, smem, M::warp_index() / 4 - 1};
+          attend.run();
+        }));
   }
 };
 
