@@ -1,5 +1,6 @@
 #include "cuda/card.hpp"
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <array>
@@ -52,6 +53,22 @@ Card look_up(int ordinal) {
   return card;
 }
 
+/// Gives a thread that has no context yet that of its current device, which the driver's own
+/// functions (tensor maps) need. A context of the caller's stays.
+void bind_context(int ordinal) {
+  thread_local int bound = -1;
+  if (bound == ordinal) return;
+  void* function = nullptr;
+  CUcontext context = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &function, 12000,
+                                                             cudaEnableDefault, &found);
+  if (error != cudaSuccess || function == nullptr) return;
+  reinterpret_cast<decltype(&cuCtxGetCurrent)>(function)(&context);
+  if (context == nullptr && cudaSetDevice(ordinal) != cudaSuccess) return;
+  bound = ordinal;
+}
+
 }  // namespace
 
 Status current_card(const Card*& card) {
@@ -70,6 +87,7 @@ Status current_card(const Card*& card) {
   }
   Slot& slot = slots[static_cast<std::size_t>(ordinal)];
   std::call_once(slot.once, [&] { slot.card = look_up(ordinal); });
+  if (slot.card.usable.ok()) bind_context(ordinal);
   card = &slot.card;
   return slot.card.usable;
 }

@@ -92,6 +92,8 @@ def test_packed_batches(device, config, told_by):
 @pytest.mark.parametrize("cache", ["dynamic", "static"])
 def test_generation(device, cache):
     """Key caches, growing and of fixed capacity, of prompts padded on the left."""
+    if device == "cuda":
+        pytest.skip("in bf16 the likeliest token may differ")
     config = llama()
     config.update(dict(attention_dropout=0.0))
     texts = []
@@ -100,8 +102,6 @@ def test_generation(device, cache):
         torch.manual_seed(1)
         config._attn_implementation = name
         model = transformers.AutoModelForCausalLM.from_config(config).eval().to(device)
-        if device == "cuda":
-            pytest.skip("in bf16 the likeliest token may differ")
         options = dict(max_new_tokens=6, do_sample=False, cache_implementation=cache)
         texts.append(model.generate(input_ids=ids, attention_mask=mask, **options))
     assert torch.equal(*texts)
@@ -124,5 +124,5 @@ def test_what_is_not_offered_is_refused(device):
     ids, mask = padded(device, "right")
     model = models(device, bert())[1]
     mask[0, 2] = 0  # a hole
-    with pytest.raises(RuntimeError, match="several runs of tokens"):
+    with pytest.raises(jfa.InvalidArgument, match="several runs of tokens"):
         model(input_ids=ids, attention_mask=mask)

@@ -25,10 +25,10 @@ def padding_mask(batch_size, q_length, kv_length, q_offset=0, attention_mask=Non
         return torch.ones(batch_size, q_offset + q_length, dtype=torch.bool, device=device)
     keep = attention_mask[:, -kv_length:].bool()
     begins = keep[:, 1:] & ~keep[:, :-1]
-    torch._assert_async(
-        (begins.sum(1) + keep[:, 0] <= 1).all(),
-        "attention_mask has several runs of tokens in a row, must have one, padded on either side",
-    )
+    single = (begins.sum(1) + keep[:, 0] <= 1).all()
+    if not torch.compiler.is_compiling():  # waits for a GPU, once a model's call
+        allowed = "one run, padded on either side, in each row"
+        require(bool(single), "attention_mask", "several runs of tokens in a row", allowed)
     return keep
 
 
