@@ -148,6 +148,13 @@ TEST_F(CudaEngine, ThreadsCallAtTheSameTime) {
   for (auto& call : calls) EXPECT_TRUE(call->results() == expected);
 }
 
+TEST_F(CudaEngine, FirstCallOfAThreadComputes) {
+  const Batch batch = make_batch(ragged_case(), 3);
+  GpuCall call(batch);
+  std::jthread([&call] { call.forward(); }).join();
+  EXPECT_TRUE(is_right(call, batch));
+}
+
 TEST_F(CudaEngine, EveryCardComputes) {
   int count = 0;
   require(cudaGetDeviceCount(&count));
