@@ -1,7 +1,6 @@
 // Which calls draw items from which ticket of a plan.
 #pragma once
 
-#include <array>
 #include <atomic>
 
 #include "plan/schedule.hpp"
@@ -13,7 +12,11 @@ class TicketUsers {
  public:
   TicketUsers() = default;
   TicketUsers(const TicketUsers&) noexcept {}  // users do not go with a copy
-  TicketUsers& operator=(const TicketUsers&) noexcept { return *this; }
+  TicketUsers& operator=(const TicketUsers& other) noexcept {
+    if (this == &other) return *this;
+    for (auto& user : users_) user = nullptr;
+    return *this;
+  }
 
   /// The ticket of calls with `workspace`, from now on; kPlanTickets when others have them all.
   int of(const void* workspace) const noexcept {
@@ -26,7 +29,7 @@ class TicketUsers {
   }
 
  private:
-  mutable std::array<std::atomic<const void*>, kPlanTickets> users_{};
+  mutable std::atomic<const void*> users_[kPlanTickets] = {};
 };
 
 }  // namespace jfa
