@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws what the warps of one block did from a Perfetto trace: a lane a warp, a slice a wait.
 
-Traces come from forward_trace and samples_trace (a GPU) or from `jfa trace --perfetto` (the
-emulator, whose times are the order of events). Between waits a warp computes or issues.
+Traces come from the programs forward_trace and samples_trace. Between waits a warp computes or
+issues. (`jfa trace --svg` draws the emulator's.)
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 LEFT, TOP, LANE, GAP = 130, 30, 18, 6
 COLOURS = ("#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5",
-           "#9c6b4e", "#9498a0")
+           "#9c6b4e", "#9498a0", "#222222", "#c2b280", "#006d5b")
 
 
 def parse_args() -> argparse.Namespace:
@@ -35,6 +35,13 @@ def ring_of(name: str) -> str:
     return name.split("[")[0]
 
 
+def roles_of(events: list[dict], block: int) -> dict[int, str]:
+    """Each warp's innermost role."""
+    roles = sorted((e for e in events if e.get("cat") == "role" and e["pid"] == block),
+                   key=lambda e: -e["dur"])
+    return {e["tid"]: f'{e["name"]}, warp {e["tid"]}' for e in roles}
+
+
 def slices_of(events: list[dict], block: int, warps: list[int], begin: float,
               end: float) -> list[dict]:
     return [e for e in events
@@ -44,8 +51,7 @@ def slices_of(events: list[dict], block: int, warps: list[int], begin: float,
 
 def draw(args: argparse.Namespace, events: list[dict]) -> str:
     warps = [int(warp) for warp in args.warps.split(",")]
-    labels = {e["tid"]: e["args"]["name"] for e in events
-              if e.get("name") == "thread_name" and e["pid"] == args.block}
+    labels = roles_of(events, args.block)
     end = args.begin + args.length
     slices = slices_of(events, args.block, warps, args.begin, end)
     names = sorted({ring_of(e["name"]) for e in slices})
@@ -63,19 +69,20 @@ def draw(args: argparse.Namespace, events: list[dict]) -> str:
             parts.append(f'<rect x="{LEFT + (first - args.begin) * scale:.1f}" y="{y}" '
                          f'width="{max((last - first) * scale, 0.5):.1f}" height="{LANE}" '
                          f'fill="{colour[ring_of(e["name"])]}"><title>{e["name"]}</title></rect>')
-    for tick in range(int(args.length) + 1):
+    for tick in range(0, int(args.length) + 1, max(1, round(args.length / 7))):
         x = LEFT + tick * scale
         parts.append(f'<line x1="{x:.1f}" y1="{TOP - 6}" x2="{x:.1f}" y2="{bottom}" '
                      'stroke="#bbb" stroke-width="0.5"/>')
-        if tick % 2 == 0:
-            parts.append(f'<text x="{x:.1f}" y="{TOP - 10}" text-anchor="middle">{tick} us</text>')
-    x = LEFT
+        parts.append(f'<text x="{x:.1f}" y="{TOP - 10}" text-anchor="middle">{tick} us</text>')
+    x, y = LEFT, bottom + 8
     for name in names:
-        parts.append(f'<rect x="{x}" y="{bottom + 8}" width="12" height="12" '
-                     f'fill="{colour[name]}"/>')
-        parts.append(f'<text x="{x + 16}" y="{bottom + 18}">{name}</text>')
-        x += 36 + 7 * len(name)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{args.width}" height="{bottom + 30}" '
+        width = 36 + 7 * len(name)
+        if x + width > args.width:
+            x, y = LEFT, y + 18
+        parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour[name]}"/>')
+        parts.append(f'<text x="{x + 16}" y="{y + 10}">{name}</text>')
+        x += width
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{args.width}" height="{y + 20}" '
             'font-family="sans-serif" font-size="11">\n' + "\n".join(parts) + "\n</svg>\n")
 
 

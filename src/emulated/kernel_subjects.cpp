@@ -265,8 +265,11 @@ std::vector<Subject> backward_subjects() {
   c.kv_lengths = {100, 300, 129, 60, 300, 200};
   Case shared;
   shared.broadcast_q = true;
-  shared.q_length = 70;
+  shared.q_length = 130;  // too many to stay on chip
   shared.kv_lengths = {100, 300, 0, 129, 300};
+  Case on_chip = shared;  // a task for each head
+  on_chip.q_length = 40;
+  on_chip.heads_q = on_chip.heads_kv = 2;
   Case long_keys;
   long_keys.q_lengths = {70, 1, 3, 2};
   long_keys.kv_lengths = {500, 200, 300, 400};
@@ -274,6 +277,7 @@ std::vector<Subject> backward_subjects() {
   in_turn.deterministic = true;
   return {backward_subject("backward", c, {}, 1),
           backward_subject("backward_broadcast", shared, {}, 1),
+          backward_subject("backward_by_queries", on_chip, {}, 1),
           backward_subject("backward_in_turn", long_keys, in_turn, 2)};
 }
 
