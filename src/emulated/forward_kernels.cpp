@@ -17,8 +17,6 @@ void add_kernels(std::vector<ForwardKernel<EmulatedQueue>>& to) {
   to.push_back(kernel<64, Wide, Half, Nothing>());
   to.push_back(kernel<64, Wide, Half, Window>());
   to.push_back(kernel<64, Tiny, Half, Nothing>());
-  to.push_back(kernel<64, Tiny, Half, Window>());
-  to.push_back(kernel<64, Small, Half, Softcap>());
   to.push_back(kernel<128, Wide, Half, Nothing>());
   to.push_back(kernel<128, Short, Half, Nothing>());
   to.push_back(kernel<128, Wide, Half, Window>());
