@@ -72,7 +72,7 @@ class CudaEngine : public Engine {
     const BackwardKernel<Queue>* backward = nullptr;
     JFA_RETURN_IF_ERROR(place.find(execution));
     JFA_RETURN_IF_ERROR(choose(forward_kernels(), problem, forward));
-    if (!choose(backward_kernels(), problem, backward).ok()) backward = nullptr;
+    if (!choose_backward(backward_kernels(), problem, backward).ok()) backward = nullptr;
     JFA_RETURN_IF_ERROR(check_workspace(execution, plan_bytes(problem)));
     return guarded([&]() -> Status {
       auto made = std::make_unique<CudaPlan>();
@@ -105,7 +105,7 @@ class CudaEngine : public Engine {
     const BackwardKernel<Queue>* kernel = nullptr;
     const DevicePlan* plan = nullptr;
     JFA_RETURN_IF_ERROR(place.find(execution));
-    JFA_RETURN_IF_ERROR(choose(backward_kernels(), problem, kernel));
+    JFA_RETURN_IF_ERROR(choose_backward(backward_kernels(), problem, kernel));
     const BackwardSizes sizes = kernel->sizes(problem, place.queue.blocks());
     JFA_RETURN_IF_ERROR(check_workspace(execution, BackwardParts(problem, sizes).end));
     JFA_RETURN_IF_ERROR(place.take(given_plan, plan));

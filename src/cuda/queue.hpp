@@ -9,6 +9,7 @@ namespace jfa::cuda {
 struct Queue {
   static constexpr int kPlannerThreads = 1024;
   static constexpr int kRowBlocks = 16;
+  static constexpr int kListThreads = 256;
 
   cudaStream_t stream;
   int processors;

@@ -36,11 +36,11 @@ const DevicePlan* device_plan(const EnginePlan* plan) {
 
 /// What calls in both directions read and write.
 void expose_call(const Problem& problem, const Execution& execution, const PlannedSequence* plan,
-                 Exposure& exposure) {
+                 std::size_t plan_bytes, Exposure& exposure) {
   exposure.add_indices(problem);
   exposure.add_inputs(problem);
   exposure.add("ticket", execution.workspace, kTicketBytes, BufferUse::InOut);
-  exposure.add("plan", plan, sequences_bytes(problem), BufferUse::InOut);
+  exposure.add("plan", plan, plan_bytes, BufferUse::InOut);
   exposure.add("check", execution.check, sizeof(*execution.check), BufferUse::Output);
 }
 
@@ -69,7 +69,7 @@ class EmulatorEngine : public Engine {
     const ForwardKernel<EmulatedQueue>* forward = nullptr;
     const BackwardKernel<EmulatedQueue>* backward = nullptr;
     JFA_RETURN_IF_ERROR(choose(emulated_forward_kernels(), problem, forward));
-    if (!choose(emulated_backward_kernels(), problem, backward).ok()) backward = nullptr;
+    if (!choose_backward(emulated_backward_kernels(), problem, backward).ok()) backward = nullptr;
     auto made = std::make_unique<EmulatedPlan>();
     JFA_RETURN_IF_ERROR(made->memory.acquire({}, plan_bytes(problem)));
     return guarded([&]() -> Status {
@@ -96,7 +96,8 @@ class EmulatorEngine : public Engine {
     return guarded([&] {
       EmulatedQueue queue;
       Exposure exposure;
-      expose_call(problem, execution, plan != nullptr ? plan->by_queries : nullptr, exposure);
+      expose_call(problem, execution, plan != nullptr ? plan->by_queries : nullptr,
+                  sequences_bytes(problem), exposure);
       expose_forward(problem, outputs, execution, exposure);
       exposure.expose(queue.device);
       return enqueue_forward<M>(*kernel, problem, outputs, execution, plan, queue);
@@ -107,7 +108,7 @@ class EmulatorEngine : public Engine {
                   const BackwardOutputs& outputs, const Execution& given,
                   const EnginePlan* given_plan) const override {
     const BackwardKernel<EmulatedQueue>* kernel = nullptr;
-    JFA_RETURN_IF_ERROR(choose(emulated_backward_kernels(), problem, kernel));
+    JFA_RETURN_IF_ERROR(choose_backward(emulated_backward_kernels(), problem, kernel));
     const DevicePlan* plan = device_plan(given_plan);
     const BackwardParts parts(problem, kernel->sizes(problem, EmulatedQueue::kBlocks));
     Execution execution = given;
@@ -117,7 +118,8 @@ class EmulatorEngine : public Engine {
     return guarded([&] {
       EmulatedQueue queue;
       Exposure exposure;
-      expose_call(problem, execution, plan != nullptr ? plan->by_keys : nullptr, exposure);
+      expose_call(problem, execution, plan != nullptr ? plan->by_keys : nullptr,
+                  by_keys_bytes(problem), exposure);
       exposure.add_backward(inputs, outputs, workspace.data(), parts);
       exposure.expose(queue.device);
       return enqueue_backward<M>(*kernel, problem, inputs, outputs, execution, plan, queue);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "launch/launch_backward.hpp"
 #include "launch/launch_forward.hpp"
@@ -24,7 +25,10 @@ struct DevicePlan {
   ItemShape item_shape{};
   KeyShape key_shape{};
   std::int64_t block_q = 0;  // of a block-sparse mask; 0: none is given
-  TicketUsers users{};       // of the tickets by queries
+  std::int64_t block_kv = 0;
+  std::int64_t list_heads = 0;
+  std::int64_t columns = 0;
+  TicketUsers users{};  // of the tickets by queries
 };
 
 /// A ticket of a plan of `batch` sequences.
@@ -32,21 +36,13 @@ inline int* ticket_of(PlannedSequence* sequences, std::int64_t batch, int index)
   return reinterpret_cast<int*>(sequences + batch) + index;
 }
 
-/// Parts of a workspace and of a plan begin at multiples of this.
-constexpr std::size_t kPartAlignment = 64;
-constexpr std::size_t part(std::size_t bytes) {
-  return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+/// The part of a plan that is for the backward pass, and a plan for both directions.
+inline std::size_t by_keys_bytes(const Problem& problem) {
+  return sequences_bytes(problem) + lists_bytes(problem);
 }
-
-/// One direction's: sequences, and for a block-sparse mask the first row of each in its lists.
-inline std::size_t sequences_bytes(const Problem& problem) {
-  const auto batch = static_cast<std::size_t>(problem.batch);
-  return part(static_cast<std::size_t>(plan_records(problem.batch)) * sizeof(PlannedSequence) +
-              (problem.block_sparse ? batch * sizeof(int) : 0));
+inline std::size_t plan_bytes(const Problem& problem) {
+  return sequences_bytes(problem) + by_keys_bytes(problem);
 }
-
-/// A plan for both directions.
-inline std::size_t plan_bytes(const Problem& problem) { return 2 * sequences_bytes(problem); }
 
 /// Workspace of a forward call: a line for a ticket, where that of a plan cannot be used, and a
 /// plan for calls without one.
@@ -64,7 +60,7 @@ struct BackwardParts {
   std::size_t end;
 
   BackwardParts(const Problem& problem, const BackwardSizes& sizes)
-      : statistics(plan + sequences_bytes(problem)),
+      : statistics(plan + by_keys_bytes(problem)),
         dq_sum(statistics + part(sizes.statistics)),
         dq_kept(dq_sum + part(sizes.dq_sum)),
         turns(dq_kept + part(sizes.dq_kept)),
@@ -80,13 +76,31 @@ struct BackwardParts {
   }
 };
 
+/// The best backward kernel for a problem.
+template <class Queue>
+Status choose_backward(std::span<const BackwardKernel<Queue>> kernels, const Problem& problem,
+                       const BackwardKernel<Queue>*& chosen) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 30) - 1;  // counts of lists fit 31 bits
+  JFA_RETURN_IF_ERROR(choose(kernels, problem, chosen));
+  if (!problem.block_sparse) return {};
+  const std::int64_t lists = problem.blocks.heads * places_of(problem);
+  for (const auto& [name, count] : {std::pair{"columns.size", problem.blocks.columns.size},
+                                    std::pair{"heads x (blocks of keys + B)", lists}}) {
+    if (count <= kMost) continue;
+    return {ErrorCode::kUnsupported, "mask.block_sparse." + std::string(name) + " is " +
+                                         std::to_string(count) + ", must be at most " +
+                                         std::to_string(kMost) + " for backward on a GPU"};
+  }
+  return {};
+}
+
 /// Bytes of workspace; none for backward where no kernel of the build computes it.
 template <class Queue>
 WorkspaceSizes device_workspace_sizes(const Problem& problem,
                                       std::span<const BackwardKernel<Queue>> kernels, int blocks) {
   WorkspaceSizes sizes{forward_bytes(problem), 0, plan_bytes(problem)};
   const BackwardKernel<Queue>* kernel = nullptr;
-  if (choose(kernels, problem, kernel).ok()) {
+  if (choose_backward(kernels, problem, kernel).ok()) {
     sizes.backward = BackwardParts(problem, kernel->sizes(problem, blocks)).end;
   }
   return sizes;
@@ -119,14 +133,21 @@ inline Status check_parts(std::span<const PlanPart> parts) {
   return {};
 }
 
+inline std::int64_t list_heads(const Problem& problem) {
+  return problem.block_sparse ? problem.blocks.heads : 0;
+}
+
 /// Whether a plan has the shapes of a problem; its offsets only a check on the device can compare.
 inline Status check_shapes(const DevicePlan& plan, const Problem& problem) {
-  const PlanPart parts[] = {{"B", plan.batch, problem.batch},
-                            {"q.rows", plan.q_rows, problem.q.rows},
-                            {"k.rows", plan.kv_rows, problem.k.rows},
-                            {"broadcast_q (0 or 1)", plan.broadcast_q, problem.broadcast_q},
-                            {"mask.block_sparse.block_q", plan.block_q,
-                             problem.block_sparse ? problem.blocks.block_q : 0}};
+  const PlanPart parts[] = {
+      {"B", plan.batch, problem.batch},
+      {"q.rows", plan.q_rows, problem.q.rows},
+      {"k.rows", plan.kv_rows, problem.k.rows},
+      {"broadcast_q (0 or 1)", plan.broadcast_q, problem.broadcast_q},
+      {"mask.block_sparse.block_q", plan.block_q, problem.blocks.block_q},
+      {"mask.block_sparse.block_kv", plan.block_kv, problem.blocks.block_kv},
+      {"mask.block_sparse.heads", plan.list_heads, list_heads(problem)},
+      {"mask.block_sparse.columns.size", plan.columns, problem.blocks.columns.size}};
   return check_parts(parts);
 }
 
@@ -165,6 +186,26 @@ PlannedSequence* enqueue_planner(const Problem& problem, const Shape& shape, std
   return sequences;
 }
 
+/// Enqueues the planning of the backward pass at `memory`, which has by_keys_bytes().
+template <class M, class Queue>
+PlannedSequence* enqueue_by_keys(const Problem& problem, const KeyShape& shape, std::byte* memory,
+                                 Queue& queue) {
+  PlannedSequence* sequences = enqueue_planner<M>(problem, shape, memory, queue);
+  if (!problem.block_sparse) return sequences;
+  using Transpose = ListTranspose<M, Queue::kListThreads>;
+  Transpose::make({.q = q_rows_of(problem),
+                   .kv = kv_rows_of(problem),
+                   .batch = static_cast<int>(problem.batch),
+                   .lists = lists_of(problem, sequences),
+                   .to = lists_by_keys_of(problem, sequences),
+                   .step = Transpose::Step::Count},
+                  Queue::kRowBlocks * queue.blocks(),
+                  [&](int blocks, const typename Transpose::Params& params) {
+                    queue.template launch<Transpose>(blocks, params);
+                  });
+  return sequences;
+}
+
 /// Enqueues the making of a plan at `memory`, which has plan_bytes(). `backward` is null where no
 /// kernel computes that.
 template <class M, class Queue>
@@ -176,12 +217,15 @@ DevicePlan enqueue_plan(const Problem& problem, const ForwardKernel<Queue>& forw
                   .kv_rows = problem.k.rows,
                   .broadcast_q = problem.broadcast_q,
                   .item_shape = item_shape_of(forward, problem),
-                  .block_q = problem.block_sparse ? problem.blocks.block_q : 0,
+                  .block_q = problem.blocks.block_q,
+                  .block_kv = problem.blocks.block_kv,
+                  .list_heads = list_heads(problem),
+                  .columns = problem.blocks.columns.size,
                   .users = {}};
   plan.by_queries = enqueue_planner<M>(problem, plan.item_shape, at, queue);
   if (backward == nullptr) return plan;
   plan.key_shape = backward->key_shape(problem, queue.blocks());
-  plan.by_keys = enqueue_planner<M>(problem, plan.key_shape, at + sequences_bytes(problem), queue);
+  plan.by_keys = enqueue_by_keys<M>(problem, plan.key_shape, at + sequences_bytes(problem), queue);
   return plan;
 }
 
@@ -236,7 +280,7 @@ Status enqueue_backward(const BackwardKernel<Queue>& kernel, const Problem& prob
   if (problem.q.rows == 0 && problem.k.rows == 0) return {};
   const BackwardParts parts(problem, kernel.sizes(problem, queue.blocks()));
   if (plan == nullptr) {
-    sequences = enqueue_planner<M>(problem, shape, workspace + parts.plan, queue);
+    sequences = enqueue_by_keys<M>(problem, shape, workspace + parts.plan, queue);
   }
   kernel.launch(problem, given, outputs, parts.at(workspace, sequences), queue);
   return {};

@@ -6,12 +6,15 @@
 //   blocks()                    blocks of a persistent kernel
 //   kPlannerThreads             threads of the planner
 //   kRowBlocks                  blocks of a pass over rows, at most, for each persistent one
+//   kListThreads                threads of those that transpose lists
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 
 #include "kernels/forward/mask.hpp"
 #include "plan/planner.hpp"
+#include "plan/transpose.hpp"
 #include "problem/problem.hpp"
 
 namespace jfa {
@@ -56,6 +59,42 @@ inline BlockLists lists_of(const Problem& problem, const PlannedSequence* plan) 
           .heads = static_cast<int>(blocks.heads),
           .block_q = block_size(blocks.block_q),
           .block_kv = block_size(blocks.block_kv)};
+}
+
+/// One direction's part of a plan: sequences, and for a block-sparse mask the first row of each in
+/// its lists. Parts of a workspace and of a plan begin at multiples of kPartAlignment.
+constexpr std::size_t kPartAlignment = 64;
+constexpr std::size_t part(std::size_t bytes) {
+  return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+}
+inline std::size_t sequences_bytes(const Problem& problem) {
+  const auto batch = static_cast<std::size_t>(problem.batch);
+  return part(static_cast<std::size_t>(plan_records(problem.batch)) * sizeof(PlannedSequence) +
+              (problem.block_sparse ? batch * sizeof(int) : 0));
+}
+
+/// A block-sparse mask's lists of one head, transposed.
+inline std::int64_t places_of(const Problem& problem) {
+  return ListsByKeys::places_of(problem.k.rows, problem.batch, block_size(problem.blocks.block_kv));
+}
+/// Of all lists, transposed, behind the sequences of the backward pass; none without a mask.
+inline std::size_t lists_bytes(const Problem& problem) {
+  if (!problem.block_sparse) return 0;
+  const std::int64_t starts = problem.blocks.heads * places_of(problem) + 1;
+  return part(static_cast<std::size_t>(starts) * sizeof(int)) +
+         part(static_cast<std::size_t>(problem.blocks.columns.size) * sizeof(int));
+}
+
+inline ListsByKeys lists_by_keys_of(const Problem& problem, const PlannedSequence* plan) {
+  if (!problem.block_sparse || plan == nullptr) return {};
+  auto* memory =
+      reinterpret_cast<std::byte*>(const_cast<PlannedSequence*>(plan)) + sequences_bytes(problem);
+  const std::int64_t starts = problem.blocks.heads * places_of(problem) + 1;
+  return {
+      .starts = reinterpret_cast<int*>(memory),
+      .rows = reinterpret_cast<int*>(memory + part(static_cast<std::size_t>(starts) * sizeof(int))),
+      .places = static_cast<int>(places_of(problem)),
+      .capacity = static_cast<int>(problem.blocks.columns.size)};
 }
 
 /// `Shape` says how a kernel cuts sequences.

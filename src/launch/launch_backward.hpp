@@ -48,6 +48,8 @@ BackwardArguments<T> backward_arguments(const Problem& problem, const BackwardIn
   a.dv = matrix(outputs.dv);
   a.lse = vectors(given.lse);
   if (given.dlse) a.dlse = vectors(*given.dlse);
+  a.lists = lists_of(problem, scratch.plan);
+  a.lists_by_keys = lists_by_keys_of(problem, scratch.plan);
   a.plan = scratch.plan;
   a.ticket = scratch.ticket;
   a.statistics = scratch.statistics;
@@ -66,8 +68,12 @@ struct BackwardChoice<M, C, Treats::Window> {
   using K = BackwardByKeys<M, C, WindowMask>;
 };
 template <class M, BackwardConfig C>
+struct BackwardChoice<M, C, Treats::Lists> {
+  using K = BackwardByKeys<M, C, ListedMask>;
+};
+template <class M, BackwardConfig C>
 struct BackwardChoice<M, C, Treats::Softcap> {
-  using K = BackwardByKeys<M, C, WindowMask, CappedScores>;
+  using K = BackwardByKeys<M, C, ListedMask, CappedScores>;
 };
 
 template <class K>
@@ -111,7 +117,7 @@ BackwardKernel<Queue> backward_kernel() {
   KernelTraits traits{.dtype = Half ? DType::kF16 : DType::kBf16,
                       .head_dim = HeadDim,
                       .masked = What != Treats::Nothing,
-                      .listed = false,
+                      .listed = What == Treats::Lists || What == Treats::Softcap,
                       .capped = What == Treats::Softcap};
   if constexpr (Of == Queries::Any) {
     constexpr BackwardConfig kConfig = backward_config(HeadDim, Half, What == Treats::Softcap);

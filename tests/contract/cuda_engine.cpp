@@ -22,7 +22,7 @@ class CudaEngine : public GpuKernelEngine {
   /// Builds for CI have fewer kernels.
   Limits limits() const override {
     Limits limits = GpuKernelEngine::limits();
-    limits.fp16 = limits.softcap = limits.block_sparse = false;
+    limits.fp16 = limits.softcap = limits.block_sparse = limits.backward_block_sparse = false;
     limits.max_head_dim = limits.max_backward_head_dim = 0;
     limits.max_backward_capped_head_dim = 0;
     for (const ForwardTraits& traits : cuda::forward_traits()) {
@@ -35,6 +35,7 @@ class CudaEngine : public GpuKernelEngine {
       std::int64_t& most =
           traits.capped ? limits.max_backward_capped_head_dim : limits.max_backward_head_dim;
       most = std::max<std::int64_t>(most, traits.head_dim);
+      limits.backward_block_sparse = limits.backward_block_sparse || traits.listed;
     }
     return limits;
   }

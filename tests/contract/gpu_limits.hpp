@@ -9,7 +9,6 @@ class GpuKernelEngine : public Engine {
  public:
   Limits limits() const override {
     return {.fp32 = false,
-            .backward_block_sparse = false,
             .head_dim_multiple = 8,
             .max_backward_capped_head_dim = 128,
             .stride_multiple = 8};

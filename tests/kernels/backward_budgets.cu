@@ -4,6 +4,7 @@
 // budget: kernel_entryINS0_14BackwardByKeysI registers 128
 // budget: kernel_entryINS0_17BackwardByQueriesI registers 128
 // budget: 15PrepareBackwardI registers 64
+// budget: 13ListTransposeI registers 64
 // budget: 14FinishBackwardI registers 64
 #include "cuda/launch.hpp"
 #include "kernels/backward/by_queries.hpp"
@@ -26,7 +27,7 @@ void launch_backward() {
   launch_passes<BackwardByKeys<Hopper, kConfig>>();
   launch_passes<BackwardByKeys<Hopper, kConfig, WindowMask>>();
   constexpr BackwardConfig kCapped = backward_config(HeadDim, false, true);
-  launch_passes<BackwardByKeys<Hopper, kCapped, WindowMask, CappedScores>>();
+  launch_passes<BackwardByKeys<Hopper, kCapped, ListedMask, CappedScores>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(HeadDim, true, false)>>();
 }
 
@@ -37,12 +38,15 @@ void launch_by_queries() {
 }
 
 void launch_all() {
+  launch<ListTranspose<Hopper>>(1, {}, nullptr);
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 64, .queries = 64}>();
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 64}>();
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 128}>();
   launch_backward<64>();
   launch_backward<128>();
+  launch_passes<BackwardByKeys<Hopper, backward_config(128, false, false), ListedMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(256, false, false), WindowMask>>();
+  launch_passes<BackwardByKeys<Hopper, backward_config(256, false, false), ListedMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(256, true, false), WindowMask>>();
 }
 

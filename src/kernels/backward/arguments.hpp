@@ -6,6 +6,7 @@
 #include "kernels/ragged.hpp"
 #include "plan/device_indices.hpp"
 #include "plan/schedule.hpp"
+#include "plan/transpose.hpp"
 
 namespace jfa {
 inline namespace JFA_BACKEND {
@@ -38,6 +39,8 @@ struct BackwardArguments {
   int heads_kv;
   int head_dim;
   Window window;
+  BlockLists lists;           // and ...
+  ListsByKeys lists_by_keys;  // ... the same transposed; for kernels of lists
   double softmax_scale;
   double softcap;
   const PlannedSequence* plan;  // made with the kernel's item_shape

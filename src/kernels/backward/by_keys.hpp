@@ -34,6 +34,7 @@
 #include "kernels/backward/apart.hpp"
 #include "kernels/backward/arguments.hpp"
 #include "kernels/backward/key_group.hpp"
+#include "kernels/backward/listed_visits.hpp"
 #include "kernels/backward/query_group.hpp"
 #include "kernels/items.hpp"
 
@@ -77,7 +78,7 @@ struct BackwardByKeys {
   static constexpr int kThreads = 128 * (2 + kGroups);
   static constexpr int kClusterSize = 1;
 
-  /// One block of keys: what every role needs to know of it.
+  /// One block of keys, or with lists some visits of it: what every role needs to know.
   struct alignas(16) Work {
     int tiles;  // of queries, for each head; -1: there is no more work
     int first_tile;
@@ -92,8 +93,18 @@ struct BackwardByKeys {
     int out_begin;
     DqWay dq;
     int kept;  // the first tile of dq_kept that is the work's
-    int unused[3];
+    int part;  // of a block of keys: 1 the first, 2 the last, 3 both
+    int sequence;
+    int slot;  // of the ring
   };
+  static constexpr int kWorkSlots = 3;
+
+  /// With lists: the tiles of a piece of work, one a lane of the role that finds them.
+  struct Visits {
+    int tile[32];    // times 4, plus which halves of the keys the lists name
+    int before[32];  // blocks of keys that add to the tile before
+  };
+  struct NoVisits {};
 
   using QTile = Tile<M, T, kQueries, C.head_dim>;
   using KvTile = Tile<M, T, kKeys, C.head_dim>;
@@ -117,7 +128,8 @@ struct BackwardByKeys {
     DqPart dq[C.dq_slots];
     RowTile lse[C.q_slots];
     RowTile delta[C.q_slots];
-    Ring<M, "work", Work, 3, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
+    std::conditional_t<Mask::kListed, Visits, NoVisits> visits[kWorkSlots];
+    Ring<M, "work", Work, kWorkSlots, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
     Ring<M, "k, v", Apart<sizeof(Kv)>, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<4 + kKeyWarps>>>
         kv_ring;
     Ring<M, "tile", Apart<kTileBytes>, C.q_slots, By<Tma>, FreedBy<OncePerWarp<kKeyWarps>>>
@@ -137,8 +149,10 @@ struct BackwardByKeys {
     int heads_q;
     int head_dim;
     int group;   // query heads that share a key/value head
+    int heads;   // of them that one piece of work covers
     int shares;  // of a key/value head's items, with broadcast_q; else 0
     KeyShape shape;
+    ListsByKeys lists;
     float* dq_sum;
     int* turns;
     float* dq_kept;
@@ -159,7 +173,8 @@ struct BackwardByKeys {
 
   /// How the plan must cut sequences.
   static KeyShape item_shape(const BackwardArguments<T>& a) {
-    const bool whole = !a.broadcast() && std::int64_t{a.batch} * a.heads_kv >= 4 * a.blocks;
+    const bool many = std::int64_t{a.batch} * a.heads_kv >= 4 * a.blocks;
+    const bool whole = many && !a.broadcast() && !Mask::kListed;
     return {kKeys, kQueries, a.heads_q / a.heads_kv, kKeptTiles, whole ? kWholeBlocks : 1};
   }
 
@@ -190,15 +205,17 @@ struct BackwardByKeys {
             a.heads_q,
             a.head_dim,
             group,
+            Mask::kListed ? 1 : group,
             a.broadcast() ? a.shares() : 0,
             item_shape(a),
+            a.lists_by_keys,
             a.dq_sum,
             a.turns,
             a.dq_kept,
             static_cast<int>(kept_tiles(a)),
             a.statistics,
             a.head_tiles(),
-            Mask::Params::of(a.window),
+            Mask::Params::of(a.window, a.lists),
             Scores::Params::of(a.softmax_scale, a.softcap),
             static_cast<float>(a.softmax_scale)};
   }
@@ -209,6 +226,16 @@ struct BackwardByKeys {
     const Range rows = Mask::queries(mask, {first, last}, extent);
     if (rows.empty()) return {0, 0};
     return {rows.begin / kQueries, (rows.end + kQueries - 1) / kQueries};
+  }
+
+  /// The blocks of keys that a tile sees, but for lists.
+  static JFA_DEVICE Range blocks(const typename Mask::Params& mask, int tile, Extent extent) {
+    const std::int64_t first = std::int64_t{tile} * kQueries;
+    const std::int64_t last =
+        first + kQueries < extent.q_length ? first + kQueries : extent.q_length;
+    const Range keys = Mask::some_keys(mask, {first, last}, extent);
+    const std::int64_t begin = keys.begin < 0 ? 0 : keys.begin;
+    return {begin / kKeys, (keys.end + kKeys - 1) / kKeys};
   }
 
   // ---- schedule
@@ -231,7 +258,9 @@ struct BackwardByKeys {
             .out_begin = s.out_begin,
             .dq = dq,
             .kept = kept,
-            .unused = {}};
+            .part = 3,
+            .sequence = s.index,
+            .slot = 0};
   }
 
   /// The most expensive first, by whichever block is free; where blocks add in turn, dealt out
@@ -252,7 +281,8 @@ struct BackwardByKeys {
           publish(describe(p, s, head, block, DqWay::Keep, M::block_index() * p.kept_tiles));
         }
       } else {
-        const DqWay way = p.shape.summed(s.q_length, s.kv_length) ? DqWay::Sum : DqWay::Write;
+        const bool summed = Mask::kListed || p.shape.summed(s.q_length, s.kv_length);
+        const DqWay way = summed ? DqWay::Sum : DqWay::Write;
         publish(describe(p, s, head, in_sequence % s.items, way, 0));
       }
       item = in_turn ? item + M::grid_size() : M::grid_size() + M::shuffle(ticket, 0);
@@ -285,10 +315,19 @@ struct BackwardByKeys {
         if (M::lane() == 0) M::store_shared(&slot, work);
       });
     };
-    if (p.shares == 0) {
-      take_items(p, publish);
+    const auto take = [&](auto found) {
+      if (p.shares == 0) {
+        take_items(p, found);
+      } else {
+        take_tasks(p, found);
+      }
+    };
+    if constexpr (Mask::kListed) {
+      take([&](const Work& block) {
+        ListedVisits<BackwardByKeys, decltype(w)>{p, smem, w}.publish(block);
+      });
     } else {
-      take_tasks(p, publish);
+      take(publish);
     }
     Work end{};
     end.tiles = -1;
@@ -300,6 +339,7 @@ struct BackwardByKeys {
   static JFA_DEVICE void load_keys(const Params& p, Smem& smem) {
     auto kv = smem.kv_ring.writer();
     for_each_work<M>(smem.work, &Work::tiles, [&](const Work& work) {
+      if (Mask::kListed && M::load_shared(&work.part) % 2 == 0) return;
       const RaggedRows keys{M::load_shared(&work.kv_begin), M::load_shared(&work.kv_length)};
       const int at[5] = {0, M::load_shared(&work.kv_head), keys.at(M::load_shared(&work.first_key)),
                          keys.end(), kRaggedRows};
@@ -313,15 +353,23 @@ struct BackwardByKeys {
   static JFA_DEVICE void load_tiles(const Params& p, Smem& smem) {
     auto to = smem.tile_ring.writer();
     for_each_work<M>(smem.work, &Work::tiles, [&](const Work& work) {
-      for (int i = 0; i < p.group; ++i) {
+      for (int i = 0; i < p.heads; ++i) {
         const int head = M::load_shared(&work.q_head) + i;
         const int length = M::load_shared(&work.q_length);
-        const int tile = M::load_shared(&work.first_tile);
+        const int first = Mask::kListed ? 0 : M::load_shared(&work.first_tile);
         const float* rows =
             p.statistics +
-            2 * kQueries * (head * p.head_tiles + M::load_shared(&work.statistics) + tile);
-        int at[5] = {0, head, kRaggedRows - length + tile * kQueries, 0, kRaggedRows};
-        for (int left = M::load_shared(&work.tiles); left > 0; --left) {
+            2 * kQueries * (head * p.head_tiles + M::load_shared(&work.statistics) + first);
+        int at[5] = {0, head, kRaggedRows - length + first * kQueries, 0, kRaggedRows};
+        const int tiles = M::load_shared(&work.tiles);
+        for (int visit = 0; visit < tiles; ++visit) {
+          if constexpr (Mask::kListed) {
+            const auto& visits = smem.visits[M::load_shared(&work.slot)];
+            const int tile = M::load_shared(&visits.tile[visit]) / 4;
+            at[2] = kRaggedRows - length + tile * kQueries;
+            rows = p.statistics +
+                   2 * kQueries * (head * p.head_tiles + M::load_shared(&work.statistics) + tile);
+          }
           smem.tile_ring.fill(to, [&](auto&, Mbarrier& full) {
             at[3] = M::load_shared(&work.q_begin) + length;
             tma_load(full, smem.q[to.slot], p.q, at);

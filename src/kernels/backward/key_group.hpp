@@ -48,6 +48,7 @@ struct KeyGroup {
   typename decltype(Smem::ds_ring)::Cursor ds_done = {};
   const Work* now = nullptr;
   int tile = 0;
+  bool named = true;  // whether lists name the group's keys for the tile
 
   JFA_DEVICE int field(const int Work::*of) const {
     return M::uniform(M::load_shared(&(now->*of)));
@@ -77,9 +78,15 @@ struct KeyGroup {
       const int tiles = field(&Work::tiles);
       if (tiles < 0) break;
       smem.kv_ring.wait(kv);
-      dk.fill(0);
-      dv.fill(0);
+      if (is_part(1)) {
+        dk.fill(0);
+        dv.fill(0);
+      }
       if (tiles > 0) visit(tiles);
+      if (!is_part(2)) {
+        smem.work.release(work);
+        continue;
+      }
       if constexpr (K::C.split) {
         Meeting<M, "keys", typename K::Ids, 256>::sync();  // both groups' MMAs have read V
       }
@@ -91,16 +98,35 @@ struct KeyGroup {
     }
   }
 
-  /// Every tile of queries of the block in hand, `tiles` of each head.
+  /// Whether the work in hand is its block's first (1) or last (2) piece.
+  JFA_DEVICE bool is_part(int which) const {
+    if constexpr (Mask::kListed) return (field(&Work::part) & which) != 0;
+    return true;
+  }
+
+  /// Goes on to the tile of the next visit, `end` being that behind a head's last.
+  JFA_DEVICE void next_tile(int visit, int end) {
+    if constexpr (Mask::kListed) {
+      const auto& visits = smem.visits[field(&Work::slot)];
+      const int found = M::uniform(M::load_shared(&visits.tile[visit]));
+      tile = found / 4;
+      named = (found >> (K::C.split ? 0 : group) & 1) != 0;
+    } else if (++tile == end) {
+      tile = field(&Work::first_tile);
+    }
+  }
+
+  /// Every tile of queries of the work in hand, `tiles` of each head.
   JFA_DEVICE void visit(int tiles) {
-    tile = field(&Work::first_tile);
-    const int end = tile + tiles;
+    tile = field(&Work::first_tile) - 1;
+    const int end = tile + 1 + tiles;
+    next_tile(0, end);
     issue_scores();
     wgmma_wait<0>(s);
     make_probabilities();
     make_slopes();
-    for (int left = tiles * p.group - 1; left > 0; --left) {
-      if (++tile == end) tile = field(&Work::first_tile);
+    for (int visit = 1; visit < tiles * p.heads; ++visit) {
+      next_tile(visit, end);
       at.advance();
       issue_scores();
       add_keys();
@@ -163,6 +189,9 @@ struct KeyGroup {
       keep_bends(bends, s, scores);
     }
     const float factor = score_factor(scores);
+    if constexpr (Mask::kListed) {
+      if (!named) s.fill(factor < 0 ? __builtin_inff() : -__builtin_inff());
+    }
     hide_transposed(s, mask(), field(&Work::first_key) + first_key(),
                     field(&Work::q_length) - tile * K::kQueries, factor);
     weigh(s, factor, smem.lse[at.slot].view());

@@ -57,12 +57,13 @@ struct RowPass {
             static_cast<int>(K::kept_tiles(a)),
             a.shares(),
             K::item_shape(a),
-            K::Mask::Params::of(a.window),
+            K::Mask::Params::of(a.window, a.lists),
             static_cast<float>(a.softmax_scale)};
   }
   JFA_DEVICE bool broadcast() const { return places.q.offsets.data == nullptr; }
   JFA_DEVICE bool summed(const typename RowPlaces<typename K::M>::Place& place) const {
-    return !broadcast() && place.kv_length >= 0 && shape.summed(place.q_length, place.kv_length);
+    if (broadcast() || place.kv_length < 0) return false;
+    return K::Mask::kListed ? place.kv_length > 0 : shape.summed(place.q_length, place.kv_length);
   }
   JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
     return dq_sum + (row * heads + head) * summed_dim(head_dim) + column;

@@ -41,12 +41,10 @@ struct QueryGroup {
       const int tiles = field(work, &Work::tiles);
       if (tiles < 0) break;
       smem.kv_ring.wait(kv);
-      for (int head = 0; head < p.group; ++head) {
-        for (int tile = 0; tile < tiles; ++tile) {
-          visit(work, head, field(work, &Work::first_tile) + tile);
-        }
+      for (int head = 0; head < p.heads; ++head) {
+        for (int i = 0; i < tiles; ++i) visit(work, head, tile_of(work, i), i);
       }
-      smem.kv_ring.release(kv);
+      if (!Mask::kListed || field(work, &Work::part) >= 2) smem.kv_ring.release(kv);
       smem.work.release(r);
     }
     if (lead) wait_read<M>();
@@ -56,7 +54,16 @@ struct QueryGroup {
     return M::uniform(M::load_shared(&(work.*of)));
   }
 
-  JFA_DEVICE void visit(const Work& work, int head, int tile) {
+  JFA_DEVICE int tile_of(const Work& work, int visit) const {
+    if constexpr (Mask::kListed) {
+      const auto& visits = smem.visits[field(work, &Work::slot)];
+      return M::uniform(M::load_shared(&visits.tile[visit])) / 4;
+    } else {
+      return field(work, &Work::first_tile) + visit;
+    }
+  }
+
+  JFA_DEVICE void visit(const Work& work, int head, int tile, int number) {
     const auto way = static_cast<DqWay>(M::uniform(static_cast<int>(M::load_shared(&work.dq))));
     bool later = way == DqWay::Sum || way == DqWay::Task;  // there is dQ of blocks before
     bool keep = later;
@@ -80,7 +87,7 @@ struct QueryGroup {
       wgmma_wait<0>(dq);
       const bool last = column + kColumns == K::C.head_dim;
       if (last) smem.ds_ring.release(ds);
-      if (in_turn && column == 0) take_turn(work, head, tile);
+      if (in_turn && column == 0) take_turn(work, head, tile, number);
       if (way == DqWay::Sum) {
         add_rows(work, head, tile, column);
       } else if (!keep) {
@@ -116,9 +123,8 @@ struct QueryGroup {
   /// NOTE [turns]: with `turns`, the blocks of keys that visit a tile add to it one after another,
   /// in their order. Each takes its items from a counter, earlier blocks of keys first: the one
   /// whose turn it is has been taken by a running block, which waits for no later one.
-  JFA_DEVICE void take_turn(const Work& work, int head, int tile) {
-    const auto first = static_cast<int>(seen_blocks(work, tile).begin);
-    const int before = field(work, &Work::first_key) / K::kKeys - first;
+  JFA_DEVICE void take_turn(const Work& work, int head, int tile, int number) {
+    const int before = blocks_before(work, tile, number);
     if (lead) M::await(turn_at(work, head, tile), before);
     meet();  // what the turn orders is ordered for all
   }
@@ -131,15 +137,18 @@ struct QueryGroup {
            M::load_shared(&work.statistics) + tile;
   }
 
-  /// The blocks of keys that visit a tile.
+  /// The blocks of keys that visit a tile, but for lists.
   JFA_DEVICE Range seen_blocks(const Work& work, int tile) const {
-    const int length = field(work, &Work::q_length);
-    const int first = tile * K::kQueries;
-    const int last = first + K::kQueries < length ? first + K::kQueries : length;
-    const Range keys =
-        Mask::some_keys(p.mask, {first, last}, {length, field(work, &Work::kv_length)});
-    const std::int64_t begin = keys.begin < 0 ? 0 : keys.begin;
-    return {begin / K::kKeys, (keys.end + K::kKeys - 1) / K::kKeys};
+    return K::blocks(p.mask, tile, {field(work, &Work::q_length), field(work, &Work::kv_length)});
+  }
+  JFA_DEVICE int blocks_before(const Work& work, int tile, int visit) const {
+    if constexpr (Mask::kListed) {
+      const auto& visits = smem.visits[field(work, &Work::slot)];
+      return M::uniform(M::load_shared(&visits.before[visit]));
+    } else {
+      return field(work, &Work::first_key) / K::kKeys -
+             static_cast<int>(seen_blocks(work, tile).begin);
+    }
   }
 
   JFA_DEVICE float* kept_at(const Work& work, int head, int tile, int column) const {
