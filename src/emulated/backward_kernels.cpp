@@ -16,13 +16,13 @@ void add_kernels(std::vector<BackwardKernel<EmulatedQueue>>& to) {
   using enum Treats;
   to.push_back(kernel<64, Any, Half, Nothing>());
   to.push_back(kernel<64, Any, Half, Window>());
+  to.push_back(kernel<64, Any, Half, Lists>());
   to.push_back(kernel<64, Any, Half, Softcap>());
   to.push_back(kernel<128, Any, Half, Nothing>());
   to.push_back(kernel<128, Any, Half, Window>());
   to.push_back(kernel<128, Any, Half, Lists>());
   to.push_back(kernel<128, Any, Half, Softcap>());
   to.push_back(kernel<256, Any, Half, Window>());
-  to.push_back(kernel<256, Any, Half, Lists>());
   to.push_back(kernel<64, Shared64, Half, Window>());
   to.push_back(kernel<64, Shared128, Half, Window>());
   to.push_back(kernel<128, Shared64, Half, Window>());

@@ -167,13 +167,13 @@ struct GradientWork {
     }
     dout = random_tensor(problem.q.dtype, rows, 2);
     want = reference::backward(problem, dout.view(), nullptr);
-    throw_if_failed(plan.acquire({}, sequences_bytes(problem)));
+    throw_if_failed(plan.acquire({}, by_keys_bytes(problem)));
     EmulatedQueue queue;
     Exposure exposure;
     exposure.add_indices(problem);
-    exposure.add("plan", plan.data(), sequences_bytes(problem), BufferUse::Scratch);
+    exposure.add("plan", plan.data(), by_keys_bytes(problem), BufferUse::Scratch);
     exposure.expose(queue.device);
-    enqueue_planner<M>(problem, kernel->key_shape(problem, grid), plan.data(), queue);
+    enqueue_by_keys<M>(problem, kernel->key_shape(problem, grid), plan.data(), queue);
     RunOptions undisturbed;
     std::string wrong = run(undisturbed, &sums).wrong;
     if (!wrong.empty()) throw std::runtime_error(wrong);
@@ -228,7 +228,7 @@ Outcome GradientWork::run(const RunOptions& options, std::vector<std::byte>* lef
   Exposure exposure;
   exposure.add_indices(problem);
   exposure.add_inputs(problem);
-  exposure.add("plan", plan.data(), sequences_bytes(problem), BufferUse::Input);
+  exposure.add("plan", plan.data(), by_keys_bytes(problem), BufferUse::Input);
   exposure.add("ticket", workspace.data(), kTicketBytes, BufferUse::InOut);
   exposure.add_backward(given, outputs, workspace.data(), parts);
   exposure.expose(queue.device);
@@ -247,6 +247,33 @@ Outcome GradientWork::run(const RunOptions& options, std::vector<std::byte>* lef
                                          workspace.data() + parts.dq_kept);
         if (left != nullptr) *left = now;
         return error.empty() && left == nullptr && now != sums ? std::string("sums differ") : error;
+      });
+}
+
+/// The part of a plan for the backward pass, its lists transposed.
+Outcome plan_by_keys(const GradientWork& work, const RunOptions& options) {
+  const std::size_t bytes = by_keys_bytes(work.problem);
+  Workspace made;
+  throw_if_failed(made.acquire({}, bytes));
+  std::memset(made.data(), 0xFF, bytes);
+  EmulatedQueue queue;
+  queue.options = options;
+  Exposure exposure;
+  exposure.add_indices(work.problem);
+  exposure.add("plan", made.data(), bytes, BufferUse::Scratch);
+  exposure.expose(queue.device);
+  const KeyShape shape = work.kernel->key_shape(work.problem, work.grid);
+  return outcome_of(
+      queue, [&] { enqueue_by_keys<M>(work.problem, shape, made.data(), queue); },
+      [&]() -> std::string {
+        const ListsByKeys want = lists_by_keys_of(
+            work.problem, reinterpret_cast<const PlannedSequence*>(work.plan.data()));
+        const ListsByKeys got =
+            lists_by_keys_of(work.problem, reinterpret_cast<const PlannedSequence*>(made.data()));
+        const std::int64_t lists = work.problem.blocks.heads * want.places;
+        const bool same = std::equal(want.starts, want.starts + lists + 1, got.starts) &&
+                          std::equal(want.rows, want.rows + want.starts[lists], got.rows);
+        return same ? "" : "the lists are not those of an undisturbed run";
       });
 }
 
@@ -270,15 +297,26 @@ std::vector<Subject> backward_subjects() {
   Case on_chip = shared;  // a task for each head
   on_chip.q_length = 40;
   on_chip.heads_q = on_chip.heads_kv = 2;
+  // Lists that differ between the halves of a block of keys, and with more tiles than a piece.
+  Case listed;
+  listed.block_sparse = BlockPattern{64, 64, 1, 1};
+  listed.q_lengths = {300, 60, 2240};
+  listed.kv_lengths = {260, 130, 65};
   Case long_keys;
   long_keys.q_lengths = {70, 1, 3, 2};
   long_keys.kv_lengths = {500, 200, 300, 400};
   Options in_turn;
   in_turn.deterministic = true;
-  return {backward_subject("backward", c, {}, 1),
+  Options with_lists;
+  Batch batch = make_batch(listed, 1);
+  with_lists.mask = batch.mask();
+  const auto lists = std::make_shared<const GradientWork>(std::move(batch), with_lists, 2);
+  return {{"plan_lists", [lists](const RunOptions& run) { return plan_by_keys(*lists, run); }},
+          backward_subject("backward", c, {}, 1),
           backward_subject("backward_broadcast", shared, {}, 1),
           backward_subject("backward_by_queries", on_chip, {}, 1),
-          backward_subject("backward_in_turn", long_keys, in_turn, 2)};
+          backward_subject("backward_in_turn", long_keys, in_turn, 2),
+          backward_subject("backward_listed", listed, in_turn, 2)};
 }
 
 }  // namespace

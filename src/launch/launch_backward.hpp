@@ -120,7 +120,8 @@ BackwardKernel<Queue> backward_kernel() {
                       .listed = What == Treats::Lists || What == Treats::Softcap,
                       .capped = What == Treats::Softcap};
   if constexpr (Of == Queries::Any) {
-    constexpr BackwardConfig kConfig = backward_config(HeadDim, Half, What == Treats::Softcap);
+    constexpr BackwardConfig kConfig =
+        backward_config(HeadDim, Half, What == Treats::Lists || What == Treats::Softcap);
     using K = typename BackwardChoice<M, kConfig, What>::K;
     return {traits, key_shape<K>, backward_sizes<K>, launch_backward<K, Queue>};
   } else {

@@ -42,7 +42,11 @@ Rounding rounding_of(DType dtype) {
 /// Noise and floor are for the norm of the error. One element may be off by kElementNoise
 /// times its share of that, since rows differ in size: with a causal mask the first sees one key
 /// only.
+///
+/// One element of a gradient may besides be off by kElementOperands times what rounding P and dS
+/// makes of its own terms.
 constexpr double kElementNoise = 32;
+constexpr double kElementOperands = 4;
 constexpr double kFp32 = 0x1p-24;
 constexpr double kSumFloor = 4;        ///< out and dv
 constexpr double kGradientFloor = 16;  ///< dq and dk, behind two sums of head_dim products
@@ -74,7 +78,9 @@ double sum_over(const Block& block, const ConstTensorView& like, const std::vect
 
 /// Sums of squares over a block, and the largest excess of an element's error over its rounding.
 Norms norms_of(const Block& block, const ConstTensorView& actual,
-               const std::vector<double>& expected, const Rounding& rounding) {
+               const std::vector<double>& expected, const Bounds& bounds,
+               const std::vector<double>* squares) {
+  const Rounding& rounding = bounds.rounding;
   Norms sums;
   for (std::int64_t row = block.begin; row < block.begin + block.length; ++row) {
     for (std::int64_t d = 0; d < actual.head_dim; ++d) {
@@ -85,7 +91,9 @@ Norms norms_of(const Block& block, const ConstTensorView& actual,
       sums.error += (x - y) * (x - y);
       sums.expected += y * y;
       sums.rounding += rounded * rounded;
-      const double excess = std::abs(x - y) - rounded;
+      const double terms =
+          squares != nullptr ? std::sqrt((*squares)[static_cast<std::size_t>(i)]) : 0;
+      const double excess = std::abs(x - y) - rounded - kElementOperands * bounds.operands * terms;
       if (!(excess <= sums.worst)) sums.worst = excess;  // keeps NaN
     }
   }
@@ -96,7 +104,7 @@ void expect_block(const char* name, const Block& block, const ConstTensorView& a
                   const std::vector<double>& expected, const Bounds& bounds,
                   const std::vector<double>* squares = nullptr) {
   if (block.length == 0) return;
-  const Norms sums = norms_of(block, actual, expected, bounds.rounding);
+  const Norms sums = norms_of(block, actual, expected, bounds, squares);
   const double terms = squares != nullptr ? sum_over(block, actual, *squares) : sums.expected;
   const double noise =
       bounds.noise * std::sqrt(sums.expected) + bounds.operands * std::sqrt(terms) + bounds.floor;
@@ -310,9 +318,9 @@ Forward run_forward(const Engine& engine, const Data& data, const Way& way) {
 
 bool has_gradients(const Engine& engine, const Scenario& scenario) {
   const Limits limits = engine.limits();
-  return scenario.head_dim <= (scenario.softcap > 0 ? limits.max_backward_capped_head_dim
-                                                    : limits.max_backward_head_dim) &&
-         (limits.backward_block_sparse || !scenario.blocks);
+  return scenario.head_dim <= limits.max_backward_head_dim &&
+         (scenario.softcap == 0 || scenario.head_dim <= limits.max_backward_capped_head_dim) &&
+         (!scenario.blocks || scenario.head_dim <= limits.max_backward_listed_head_dim);
 }
 
 Trio run_backward(const Engine& engine, const Data& data, const Forward& forward, const Way& way) {

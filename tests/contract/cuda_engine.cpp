@@ -22,9 +22,9 @@ class CudaEngine : public GpuKernelEngine {
   /// Builds for CI have fewer kernels.
   Limits limits() const override {
     Limits limits = GpuKernelEngine::limits();
-    limits.fp16 = limits.softcap = limits.block_sparse = limits.backward_block_sparse = false;
+    limits.fp16 = limits.softcap = limits.block_sparse = false;
     limits.max_head_dim = limits.max_backward_head_dim = 0;
-    limits.max_backward_capped_head_dim = 0;
+    limits.max_backward_capped_head_dim = limits.max_backward_listed_head_dim = 0;
     for (const ForwardTraits& traits : cuda::forward_traits()) {
       limits.fp16 = limits.fp16 || traits.dtype == DType::kF16;
       limits.softcap = limits.softcap || traits.capped;
@@ -32,10 +32,12 @@ class CudaEngine : public GpuKernelEngine {
       limits.max_head_dim = std::max<std::int64_t>(limits.max_head_dim, traits.head_dim);
     }
     for (const KernelTraits& traits : cuda::backward_traits()) {
-      std::int64_t& most =
-          traits.capped ? limits.max_backward_capped_head_dim : limits.max_backward_head_dim;
-      most = std::max<std::int64_t>(most, traits.head_dim);
-      limits.backward_block_sparse = limits.backward_block_sparse || traits.listed;
+      const auto take = [&](std::int64_t& most) {
+        most = std::max<std::int64_t>(most, traits.head_dim);
+      };
+      if (!traits.capped) take(limits.max_backward_head_dim);
+      if (traits.capped) take(limits.max_backward_capped_head_dim);
+      if (traits.listed) take(limits.max_backward_listed_head_dim);
     }
     return limits;
   }

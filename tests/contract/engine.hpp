@@ -19,11 +19,11 @@ struct Limits {
   bool fp16 = true;
   bool softcap = true;
   bool block_sparse = true;
-  bool backward_block_sparse = true;
   std::int64_t head_dim_multiple = 1;
   std::int64_t max_head_dim = 256;
   std::int64_t max_backward_head_dim = 256;
   std::int64_t max_backward_capped_head_dim = 256;  ///< with a softcap
+  std::int64_t max_backward_listed_head_dim = 256;  ///< with a block-sparse mask
   std::int64_t stride_multiple =
       1;  ///< of strides and of the distance of tensors in one allocation
   /// What it computes in a second is a thousandth of what others do: tests cover less.

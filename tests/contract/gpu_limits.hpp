@@ -11,6 +11,7 @@ class GpuKernelEngine : public Engine {
     return {.fp32 = false,
             .head_dim_multiple = 8,
             .max_backward_capped_head_dim = 128,
+            .max_backward_listed_head_dim = 128,
             .stride_multiple = 8};
   }
   double operand_rounding(DType dtype) const override {

@@ -44,9 +44,9 @@ void launch_all() {
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 128}>();
   launch_backward<64>();
   launch_backward<128>();
-  launch_passes<BackwardByKeys<Hopper, backward_config(128, false, false), ListedMask>>();
+  launch_passes<BackwardByKeys<Hopper, backward_config(64, false, true), ListedMask>>();
+  launch_passes<BackwardByKeys<Hopper, backward_config(128, false, true), ListedMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(256, false, false), WindowMask>>();
-  launch_passes<BackwardByKeys<Hopper, backward_config(256, false, false), ListedMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(256, true, false), WindowMask>>();
 }
 

@@ -51,13 +51,14 @@ struct BackwardConfig {
   bool split = false;  // the warpgroups of keys share keys and split columns
 };
 
-/// For tensors of up to `head_dim` columns, 64, 128 or 256; `bends`: scores bend.
-constexpr BackwardConfig backward_config(int head_dim, bool half, bool bends) {
+/// For tensors of up to `head_dim` columns, 64, 128 or 256; `more`: scores bend or lists are gone
+/// through, which takes registers.
+constexpr BackwardConfig backward_config(int head_dim, bool half, bool more) {
   const bool wide = head_dim > 128;
   return {.head_dim = head_dim,
           .kv_slots = wide ? 1 : 2,
           .half = half,
-          .split = wide || (bends && head_dim > 64)};
+          .split = wide || (more && head_dim > 64)};
 }
 
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy = NoMask,
@@ -76,6 +77,9 @@ struct BackwardByKeys {
   static constexpr int kQueries = 64;
   static_assert(kQueries == kStatisticsRows, "a tile of queries has one tile of statistics");
   static constexpr int kThreads = 128 * (2 + kGroups);
+  /// Lists take registers of the role `schedule`, and of the role `keys` what a split leaves.
+  static constexpr int kProduceRegs = Mask::kListed ? 96 : 32;
+  static constexpr int kKeyRegs = Mask::kListed ? 176 : 208;
   static constexpr int kClusterSize = 1;
 
   /// One block of keys, or with lists some visits of it: what every role needs to know.
@@ -392,7 +396,7 @@ struct BackwardByKeys {
       smem.tile_ring.init();
       smem.ds_ring.init();
     });
-    warp_roles<M>(role<"produce", Warps{0, 4}, Regs{32}>([&] {
+    warp_roles<M>(role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
                     warp_roles<M>(role<"schedule", Warps{0, 1}>([&] { schedule(p, smem); }),
                                   role<"load keys", Warps{1, 1}>([&] { load_keys(p, smem); }),
                                   role<"load tiles", Warps{2, 1}>([&] { load_tiles(p, smem); }));
@@ -400,7 +404,7 @@ struct BackwardByKeys {
                   role<"queries", Warps{4, 4}, Regs{64}>([&] {
                     QueryGroup<BackwardByKeys>{p, smem}.run();
                   }),
-                  role<"keys", Warps{8, 8}, Regs{208}>([&] {
+                  role<"keys", Warps{8, 8}, Regs{kKeyRegs}>([&] {
                     KeyGroup<BackwardByKeys> keys{p, smem, M::warp_index() / 4 - 2};
                     keys.run();
                   }));
