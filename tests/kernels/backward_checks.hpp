@@ -69,6 +69,8 @@ class BackwardRun {
         .heads_kv = heads_kv,
         .head_dim = static_cast<int>(dim),
         .window = problem.window,
+        .lists = {},
+        .lists_by_keys = {},
         .softmax_scale = problem.softmax_scale,
         .softcap = problem.softcap,
         .plan = nullptr,
