@@ -35,11 +35,12 @@ JFA_DEVICE float score_factor(const Scores& scores) {
 template <class Mask, class M, int N>
 JFA_DEVICE void hide_transposed(Fragment<M, N>& s, const Mask& mask, int first_key, int queries,
                                 float factor) {
-  if (queries < N || mask.touches(first_key, Fragment<M, N>::kRows)) {
-    const float hidden = factor < 0 ? __builtin_inff() : -__builtin_inff();
-    s.apply([&](int row, int col, float& v) {
-      v = col < queries && mask.sees(col, first_key + row) ? v : hidden;
-    });
+  const float hidden = factor < 0 ? __builtin_inff() : -__builtin_inff();
+  if (queries < N) {
+    s.apply([&](int, int col, float& v) { v = col < queries ? v : hidden; });
+  }
+  if (mask.touches(first_key, Fragment<M, N>::kRows)) {
+    s.apply([&](int row, int col, float& v) { v = mask.sees(col, first_key + row) ? v : hidden; });
   }
 }
 
