@@ -82,10 +82,10 @@ inline CUtensorMap Hopper::make_tensor_map(const TensorMapSpec& spec) {
 ///   K::Params            plain values, global pointers and tensor maps
 ///   K::Smem              its memory map
 ///   K::kThreads          threads a block, K::kClusterSize blocks a cluster
-///   K::kBlocksPerProcessor, where that is not 1
+///   K::kBlocksPerProcessor  blocks a multiprocessor has at once
 ///   K::run(params, smem) what each thread does
 template <class K>
-__global__ void __launch_bounds__(K::kThreads, blocks_per_processor<K>())
+__global__ void __launch_bounds__(K::kThreads, K::kBlocksPerProcessor)
     kernel_entry(const __grid_constant__ typename K::Params params) {
   extern __shared__ __align__(1024) unsigned char memory[];
   K::run(params, *reinterpret_cast<typename K::Smem*>(memory));

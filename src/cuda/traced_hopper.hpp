@@ -145,7 +145,7 @@ struct TracedHopper : Hopper {
 };
 
 template <class K>
-__global__ void __launch_bounds__(K::kThreads, blocks_per_processor<K>())
+__global__ void __launch_bounds__(K::kThreads, K::kBlocksPerProcessor)
     traced_entry(const __grid_constant__ typename K::Params params) {
   extern __shared__ __align__(1024) unsigned char memory[];
   TracedHopper::begin_trace();

@@ -164,11 +164,6 @@ template <class M>
 JFA_DEVICE RowValues<M> sum_across_lanes(const RowValues<M>& part, Site site = Site::here()) {
   return across_quad(part, Sum(), site);
 }
-/// Each row's sum, in every lane that holds a part of the row.
-template <class M, int N>
-JFA_DEVICE RowValues<M> row_sum(Fragment<M, N>& x, Site site = Site::here()) {
-  return sum_across_lanes(partial_row_sum<0, N>(x, site), site);
-}
 
 template <class M, int N>
 JFA_DEVICE void scale_rows(Fragment<M, N>& x, const RowValues<M>& by, Site site = Site::here()) {

@@ -106,22 +106,13 @@ struct TensorMapSpec {
   std::uint64_t strides[4];
   std::uint32_t box[5];
   Swizzle swizzle;
-
   bool operator==(const TensorMapSpec&) const = default;
 };
 
-/// A multiprocessor's registers, and the share of a thread when it has `blocks` of `threads` at
-/// once.
+/// A multiprocessor's registers, and a thread's share of them with `blocks` of `threads`.
 inline constexpr int kRegisterFile = 65536;
 constexpr int launch_registers(int threads, int blocks) {
   return kRegisterFile / threads / blocks / 8 * 8;
-}
-
-/// Blocks of kernel K that a multiprocessor has at once.
-template <class K>
-constexpr int blocks_per_processor() {
-  if constexpr (requires { K::kBlocksPerProcessor; }) return K::kBlocksPerProcessor;
-  return 1;
 }
 
 }  // namespace jfa::inline JFA_BACKEND

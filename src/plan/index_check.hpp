@@ -16,6 +16,7 @@ struct IndexCheck {
   using Planning = Planner<M>;
   static constexpr int kThreads = 256;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
 
   struct Params {
     typename Planning::Params planner;  // its plan is null where there is none to check

@@ -47,6 +47,7 @@ template <class M, class Shape = ItemShape, int Threads = 256>
 struct Planner {
   static constexpr int kThreads = Threads;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kBuckets = kPlannedBuckets;
   static constexpr int kTile = kPlannedTile;
   static constexpr int kEach = kTile / kThreads;  // sequences a thread

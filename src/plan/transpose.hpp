@@ -58,6 +58,7 @@ struct ListTranspose {
   using M = Machine;
   static constexpr int kThreads = Threads;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kWarps = kThreads / 32;
   static constexpr int kMost = (1 << 30) - 1;  // sums stop here
 

@@ -27,6 +27,7 @@ struct OneFloat {
 struct Small {
   static constexpr int kThreads = 64;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   using Params = OneFloat;
   struct Smem {
     float value;

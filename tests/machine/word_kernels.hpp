@@ -11,6 +11,7 @@ template <class M>
 struct PingPong {
   static constexpr int kThreads = 256;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kRounds = 6;
 
   struct Params {
@@ -52,6 +53,7 @@ template <class M>
 struct BulkSwap {
   static constexpr int kThreads = 32;
   static constexpr int kClusterSize = 2;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kCount = 256;
 
   struct Params {
@@ -103,6 +105,7 @@ template <class M>
 struct GenericRing {
   static constexpr int kThreads = 128;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kSteps = 7;
   static constexpr int kWidth = 64;
 
@@ -149,6 +152,7 @@ template <class M>
 struct Blocks {
   static constexpr int kThreads = 32;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
 
   struct Params {
     int* numbers;  // a number a block
@@ -185,6 +189,7 @@ template <class M>
 struct Lanes {
   static constexpr int kThreads = 32;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
 
   struct Params {
     int* out;

@@ -81,6 +81,7 @@ struct BackwardByKeys {
   static constexpr int kProduceRegs = Mask::kListed ? 96 : 32;
   static constexpr int kKeyRegs = Mask::kListed ? 176 : 208;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
 
   /// One block of keys, or with lists some visits of it: what every role needs to know.
   struct alignas(16) Work {

@@ -65,6 +65,7 @@ struct BackwardByQueries {
   static_assert(kQueries == kStatisticsRows && C.queries % kQueries == 0, "whole tiles of queries");
   static constexpr int kThreads = 512;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
 
   /// Neighbouring blocks of keys of one sequence: what every role needs to know of them.
   struct alignas(16) Work {

@@ -82,6 +82,7 @@ struct PrepareBackward {
   using Smem = typename Places::Smem;
   static constexpr int kThreads = 256;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kLanes = K::C.head_dim / 8;  // of a row and head, 8 elements each
   static_assert(32 % kLanes == 0, "rows do not cross warps");
 
@@ -173,6 +174,7 @@ struct FinishBackward {
   using Smem = typename Places::Smem;
   static constexpr int kThreads = 256;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kLanes = K::C.head_dim / 8;
 
   static JFA_DEVICE void write(const Params& p, std::int64_t row, int head, int column,

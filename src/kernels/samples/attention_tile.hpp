@@ -32,6 +32,7 @@ template <class M, AttentionTileConfig C>
 struct AttentionTile {
   static constexpr int kThreads = 288;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kQueries = 128;
   static constexpr int kGroupRows = 64;
 
@@ -91,7 +92,7 @@ struct AttentionTile {
     const float scale = p.scale_log2;
     const auto shift = row_max(s) * scale;
     s.map_rows(shift, [&](float x, float m) { return M::exp2(M::fma(x, scale, -m)); });
-    const auto sum = row_sum(s);
+    const auto sum = sum_across_lanes(partial_row_sum<0, C.keys>(s));
     Operand<M, bf16, C.keys> probabilities;
     convert(probabilities, s);
 

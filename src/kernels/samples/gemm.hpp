@@ -40,6 +40,7 @@ template <class M, GemmConfig C>
 struct Gemm {
   static constexpr int kThreads = 384;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kGroups = 2;
   static constexpr int kGroupRows = 64;
   static_assert(C.tile_m == kGroups * kGroupRows, "each warpgroup multiplies 64 rows");

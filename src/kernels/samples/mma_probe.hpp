@@ -27,6 +27,7 @@ template <class M, MmaProbeConfig C>
 struct MmaProbe {
   static constexpr int kThreads = 128;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
 
   using Element = std::conditional_t<C.half, fp16, bf16>;
   using ATile = std::conditional_t<C.a_transposed, Tile<M, Element, C.k, 64, C.swizzle>,

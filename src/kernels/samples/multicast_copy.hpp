@@ -31,6 +31,7 @@ template <class M, MulticastCopyConfig C>
 struct MulticastCopy {
   static constexpr int kThreads = 64;
   static constexpr int kClusterSize = 2;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kHalf = C.tile_rows / kClusterSize;
   static constexpr std::uint16_t kBothBlocks = 0b11;
 

@@ -29,6 +29,7 @@ template <class M, RingCopyConfig C>
 struct RingCopy {
   static constexpr int kThreads = 64;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static_assert(C.slots >= 2, "a slot is freed one step late");
 
   struct Params {

@@ -29,6 +29,7 @@ template <class M, SoftmaxConfig C>
 struct Softmax {
   static constexpr int kThreads = 256;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kTileRows = 64;
 
   struct Params {
@@ -77,7 +78,8 @@ struct Softmax {
       const float scale = p.scale_log2;
       const auto shift = row_max(x) * scale;
       x.map_rows(shift, [&](float v, float m) { return M::exp2(M::fma(v, scale, -m)); });
-      scale_rows(x, row_sum(x).map([](float sum) { return M::reciprocal(sum); }));
+      const auto sum = sum_across_lanes(partial_row_sum<0, C.cols>(x));
+      scale_rows(x, sum.map([](float s) { return M::reciprocal(s); }));
       store(p, smem, x, row);
     }
     if (M::warp_index() % 4 == 0 && M::elect()) wait_read<M>();

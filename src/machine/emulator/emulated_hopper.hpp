@@ -379,7 +379,7 @@ emulator::RunResult launch(emulator::Device& device, const emulator::RunOptions&
   shape.threads = K::kThreads;
   shape.cluster = K::kClusterSize;
   shape.smem_bytes = sizeof(Smem);
-  shape.registers = std::min(255, launch_registers(K::kThreads, blocks_per_processor<K>()));
+  shape.registers = std::min(255, launch_registers(K::kThreads, K::kBlocksPerProcessor));
   emulator::Engine engine(device, options);
   return engine.run(shape,
                     [&](std::byte* smem) { K::run(params, *reinterpret_cast<Smem*>(smem)); });

@@ -27,6 +27,7 @@ template <class M, TrapConfig C>
 struct TrapKernel {
   static constexpr int kThreads = 64;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   struct Params {
     int* out;
   };

@@ -425,7 +425,8 @@ extern "C" __global__ void __launch_bounds__(128) softmax_word(float* data) {
   for (int i = 0; i < 16; ++i) x.values[i] = data[128 * i + threadIdx.x];
   const auto top = row_max(x);
   x.map_rows(top, [](float v, float m) { return H::exp2(v - m); });
-  scale_rows(x, row_sum(x).map([](float sum) { return H::reciprocal(sum); }));
+  const auto sum = sum_across_lanes(partial_row_sum<0, 32>(x));
+  scale_rows(x, sum.map([](float s) { return H::reciprocal(s); }));
   JFA_UNROLL
   for (int i = 0; i < 16; ++i) data[128 * i + threadIdx.x] = x.values[i];
 }

@@ -70,6 +70,7 @@ struct Caged {
   using Params = ZooParams;
   static constexpr int kThreads = 32;
   static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kBlocks = 1;
   static constexpr int kResident = 0;  // blocks on the machine at once; 0: all
 };

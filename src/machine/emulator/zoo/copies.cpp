@@ -212,6 +212,7 @@ struct MisalignedTile : Caged {
 template <bool Bug>
 struct LeavesCluster : Caged {
   static constexpr int kClusterSize = 2;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kBlocks = 2;
   struct Smem {
     ZooTile tile;
@@ -236,6 +237,7 @@ struct LeavesCluster : Caged {
 template <bool Bug>
 struct LeavesWhileSending : Caged {
   static constexpr int kClusterSize = 2;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kBlocks = 2;
   struct Smem {
     alignas(128) float from[32];
@@ -261,6 +263,7 @@ struct LeavesWhileSending : Caged {
 template <bool Bug>
 struct WrongClusterScope : Caged {
   static constexpr int kClusterSize = 2;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kBlocks = 2;
   struct Smem {
     alignas(128) float from[32];
