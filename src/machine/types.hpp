@@ -111,7 +111,7 @@ struct TensorMapSpec {
 
 /// A multiprocessor's registers, and a thread's share of them with `blocks` of `threads`.
 inline constexpr int kRegisterFile = 65536;
-constexpr int launch_registers(int threads, int blocks) {
+constexpr JFA_HOST_DEVICE int launch_registers(int threads, int blocks) {
   return kRegisterFile / threads / blocks / 8 * 8;
 }
 
