@@ -75,9 +75,9 @@ TEST_F(ForwardOnGpu, BlockLists) {
     Case c = grid_case(dim, false);
     c.block_sparse = BlockPattern{64, 128, 1, 1};
     if (dim == 128)
-      check<Forward<Hopper, forward_config(128, Tiles::Listed, false), ListedMask>>(c, 31);
+      check<Forward<Hopper, forward_config(128, Tiles::Narrow, false), ListedMask>>(c, 31);
     if (dim == 200)
-      check<Forward<Hopper, forward_config(256, Tiles::Listed, false), ListedMask>>(c, 32);
+      check<Forward<Hopper, forward_config(256, Tiles::Narrow, false), ListedMask>>(c, 32);
   }
 }
 
