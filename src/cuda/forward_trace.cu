@@ -4,8 +4,6 @@
 // rows (default 512), 4 heads of 128; OUT.json opens in Perfetto, a table of waiting is printed.
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
 
 #include "cuda/random_fill.hpp"
 #include "cuda/traced_hopper.hpp"
@@ -84,15 +82,7 @@ void trace(const char* path, int length, int sequences) {
   constexpr int kTracedBlocks = 2;
   constexpr int kRecords = 4096;
   const Call call(length, sequences);
-  int processors = 0;
-  check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "no GPU");
-  trace_launch<Kernel>(processors, call.params(), kTracedBlocks, kRecords);  // warms caches, clocks
-  const auto slices =
-      slices_of(trace_launch<Kernel>(processors, call.params(), kTracedBlocks, kRecords));
-  std::ofstream file(path);
-  write_perfetto(slices, file);
-  if (!file) throw std::runtime_error(std::string("cannot write ") + path);
-  write_waiting(slices, std::cout);
+  write_trace<Kernel>(path, call.params(), kTracedBlocks, kRecords);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // has none of this. Built by nvcc only.
 #pragma once
 
+#include <fstream>
+#include <iostream>
 #include <vector>
 
 #include "cuda/device_trace.hpp"
@@ -205,6 +207,20 @@ std::vector<TracedBlock> trace_launch(int blocks, const typename K::Params& para
     }
   }
   return result;
+}
+
+/// Records the second of two launches of K, the first of which warms caches and clocks, on as many
+/// blocks as there are multiprocessors: writes Perfetto JSON to `path`, prints a table of waiting.
+template <class K>
+void write_trace(const char* path, const typename K::Params& params, int traced, int capacity) {
+  int processors = 0;
+  check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "no GPU");
+  trace_launch<K>(processors, params, traced, capacity);
+  const auto slices = slices_of(trace_launch<K>(processors, params, traced, capacity));
+  std::ofstream file(path);
+  write_perfetto(slices, file);
+  if (!file) throw std::runtime_error(std::string("cannot write ") + path);
+  write_waiting(slices, std::cout);
 }
 
 }  // namespace gpu

@@ -6,8 +6,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
 
 #include "cuda/traced_hopper.hpp"
 #include "kernels/samples/gemm.hpp"
@@ -24,15 +22,8 @@ void trace(const char* path, int size) {
   const DeviceArray<bf16> a(side * side);
   const DeviceArray<bf16> b(side * side);
   const DeviceArray<bf16> c(side * side);
-  int processors = 0;
-  check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "no GPU");
   const auto params = Kernel::make_params(a.data(), b.data(), c.data(), size, size, size);
-  trace_launch<Kernel>(processors, params, kTracedBlocks, kRecords);  // warms caches and clocks
-  const auto slices = slices_of(trace_launch<Kernel>(processors, params, kTracedBlocks, kRecords));
-  std::ofstream file(path);
-  write_perfetto(slices, file);
-  if (!file) throw std::runtime_error(std::string("cannot write ") + path);
-  write_waiting(slices, std::cout);
+  write_trace<Kernel>(path, params, kTracedBlocks, kRecords);
 }
 
 }  // namespace
