@@ -13,6 +13,7 @@
 #include <cstddef>
 
 #include "kernels/forward/mask.hpp"
+#include "kernels/forward/scores.hpp"
 #include "plan/planner.hpp"
 #include "plan/transpose.hpp"
 #include "problem/problem.hpp"
@@ -22,6 +23,24 @@ inline namespace JFA_BACKEND {
 
 /// What a kernel does to scores besides scaling them.
 enum class Treats { Nothing, Window, Lists, Softcap };  // the last with windows and lists
+
+/// The kernel of a family that treats scores so: Family::K<mask policy, score policy>.
+template <Treats What, class Family>
+struct Treated {
+  using K = typename Family::template K<NoMask, ScaledScores>;
+};
+template <class Family>
+struct Treated<Treats::Window, Family> {
+  using K = typename Family::template K<WindowMask, ScaledScores>;
+};
+template <class Family>
+struct Treated<Treats::Lists, Family> {
+  using K = typename Family::template K<ListedMask, ScaledScores>;
+};
+template <class Family>
+struct Treated<Treats::Softcap, Family> {
+  using K = typename Family::template K<ListedMask, CappedScores>;
+};
 
 inline DeviceIndices device_indices(const IndexView& view) {
   return {view.data, view.dtype == DType::kI64};

@@ -59,21 +59,11 @@ BackwardArguments<T> backward_arguments(const Problem& problem, const BackwardIn
   return a;
 }
 
-template <class M, BackwardConfig C, Treats What>
-struct BackwardChoice {
-  using K = BackwardByKeys<M, C>;
-};
+/// The backward kernels by keys of one configuration, for Treated.
 template <class M, BackwardConfig C>
-struct BackwardChoice<M, C, Treats::Window> {
-  using K = BackwardByKeys<M, C, WindowMask>;
-};
-template <class M, BackwardConfig C>
-struct BackwardChoice<M, C, Treats::Lists> {
-  using K = BackwardByKeys<M, C, ListedMask>;
-};
-template <class M, BackwardConfig C>
-struct BackwardChoice<M, C, Treats::Softcap> {
-  using K = BackwardByKeys<M, C, ListedMask, CappedScores>;
+struct BackwardFamily {
+  template <template <class> class Mask, template <class> class Scores>
+  using K = BackwardByKeys<M, C, Mask, Scores>;
 };
 
 template <class K>
@@ -122,7 +112,7 @@ BackwardKernel<Queue> backward_kernel() {
   if constexpr (Of == Queries::Any) {
     constexpr BackwardConfig kConfig =
         backward_config(HeadDim, Half, What == Treats::Lists || What == Treats::Softcap);
-    using K = typename BackwardChoice<M, kConfig, What>::K;
+    using K = typename Treated<What, BackwardFamily<M, kConfig>>::K;
     return {traits, key_shape<K>, backward_sizes<K>, launch_backward<K, Queue>};
   } else {
     static_assert(What == Treats::Window, "the others are not offered");

@@ -36,21 +36,11 @@ typename K::Params forward_params(const Problem& problem, const ForwardOutputs& 
                          .ticket = scratch.ticket});
 }
 
-template <class M, ForwardConfig C, Treats What>
-struct ForwardChoice {
-  using K = Forward<M, C>;
-};
+/// The forward kernels of one configuration, for Treated.
 template <class M, ForwardConfig C>
-struct ForwardChoice<M, C, Treats::Window> {
-  using K = Forward<M, C, WindowMask>;
-};
-template <class M, ForwardConfig C>
-struct ForwardChoice<M, C, Treats::Lists> {
-  using K = Forward<M, C, ListedMask>;
-};
-template <class M, ForwardConfig C>
-struct ForwardChoice<M, C, Treats::Softcap> {
-  using K = Forward<M, C, ListedMask, CappedScores>;
+struct ForwardFamily {
+  template <template <class> class Mask, template <class> class Scores>
+  using K = Forward<M, C, Mask, Scores>;
 };
 
 template <class K, class Queue>
@@ -64,7 +54,7 @@ void launch_forward(const Problem& problem, const ForwardOutputs& outputs,
 template <class Queue, class M, int HeadDim, Tiles Shape, bool Half, Treats What>
 ForwardKernel<Queue> forward_kernel() {
   constexpr ForwardConfig kConfig = forward_config(HeadDim, Shape, Half);
-  using K = typename ForwardChoice<M, kConfig, What>::K;
+  using K = typename Treated<What, ForwardFamily<M, kConfig>>::K;
   return {{{.dtype = Half ? DType::kF16 : DType::kBf16,
             .head_dim = HeadDim,
             .masked = What != Treats::Nothing,
