@@ -49,5 +49,16 @@ JFA_DEVICE int search_item(const PlannedSequence* plan, int batch, int item) {
   return first;
 }
 
+/// Calls fn(task, first, last) for each task of this block: a fixed share, first .. last - 1, of
+/// the items of head task / shares.
+template <class M, class Fn>
+JFA_DEVICE void for_each_task(std::int64_t items, int shares, int heads, Fn fn) {
+  for (int task = M::block_index(); task < shares * heads; task += M::grid_size()) {
+    const int share = task % shares;
+    fn(task, static_cast<int>(items * share / shares),
+       static_cast<int>(items * (share + 1) / shares));
+  }
+}
+
 }  // namespace JFA_BACKEND
 }  // namespace jfa

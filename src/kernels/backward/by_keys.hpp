@@ -299,10 +299,7 @@ struct BackwardByKeys {
   template <class Publish>
   static JFA_DEVICE void take_tasks(const Params& p, Publish publish) {
     const std::int64_t items = M::load_global(&p.plan[p.batch].first_item);
-    for (int task = M::block_index(); task < p.shares * p.heads_kv; task += M::grid_size()) {
-      const int share = task % p.shares;
-      const auto first = static_cast<int>(items * share / p.shares);
-      const auto last = static_cast<int>(items * (share + 1) / p.shares);
+    for_each_task<M>(items, p.shares, p.heads_kv, [&](int task, int first, int last) {
       int at = first < last ? search_item<M>(p.plan, p.batch, first) : 0;
       for (int item = first; item < last; ++item) {
         at = find_item<M>(p.plan, p.batch, 1, at, item);
@@ -310,7 +307,7 @@ struct BackwardByKeys {
         publish(
             describe(p, s, task / p.shares, item - s.first_item, DqWay::Task, task * p.kept_tiles));
       }
-    }
+    });
   }
 
   static JFA_DEVICE void schedule(const Params& p, Smem& smem) {

@@ -186,10 +186,7 @@ struct BackwardByQueries {
       });
     };
     const std::int64_t items = M::load_global(&p.plan[p.batch].first_item);
-    for (int task = M::block_index(); task < p.shares * p.heads; task += M::grid_size()) {
-      const int share = task % p.shares;
-      const auto first = static_cast<int>(items * share / p.shares);
-      const auto last = static_cast<int>(items * (share + 1) / p.shares);
+    for_each_task<M>(items, p.shares, p.heads, [&](int task, int first, int last) {
       Work work{};
       work.head = task / p.shares;
       work.task = task;
@@ -213,7 +210,7 @@ struct BackwardByQueries {
         work.last_of_task = 1;
         publish(work);
       }
-    }
+    });
     Work end{};
     end.blocks = -1;
     publish(end);
