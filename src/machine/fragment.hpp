@@ -24,23 +24,34 @@ struct Product {
   JFA_DEVICE float operator()(float x, float y) const { return x * y; }
 };
 
-/// A value for each of a thread's two rows.
-template <class M>
+/// A value for each of a thread's rows: two of a Fragment, one of a RowFragment.
+template <class M, int Rows = 2>
 struct RowValues {
-  float values[2];
+  float values[Rows];
 
-  /// fn(this row's value, that row's value) for both rows.
-  JFA_DEVICE RowValues with(const RowValues& that, auto fn) const {
-    return {{fn(values[0], that.values[0]), fn(values[1], that.values[1])}};
+  static JFA_DEVICE RowValues all(float value) {
+    RowValues result;
+    JFA_UNROLL
+    for (float& x : result.values) x = value;
+    return result;
   }
-  JFA_DEVICE RowValues map(auto fn) const { return {{fn(values[0]), fn(values[1])}}; }
+  /// fn(this row's value, that row's value) for each row.
+  JFA_DEVICE RowValues with(const RowValues& that, auto fn) const {
+    RowValues result;
+    JFA_UNROLL
+    for (int i = 0; i < Rows; ++i) result.values[i] = fn(values[i], that.values[i]);
+    return result;
+  }
+  JFA_DEVICE RowValues map(auto fn) const {
+    return with(*this, [fn](float x, float) { return fn(x); });
+  }
 
   friend JFA_DEVICE RowValues operator+(RowValues a, RowValues b) { return a.with(b, Sum()); }
   friend JFA_DEVICE RowValues operator-(RowValues a, RowValues b) {
     return a.with(b, [](float x, float y) { return x - y; });
   }
   friend JFA_DEVICE RowValues operator*(RowValues a, RowValues b) { return a.with(b, Product()); }
-  friend JFA_DEVICE RowValues operator*(RowValues a, float b) { return a * RowValues{{b, b}}; }
+  friend JFA_DEVICE RowValues operator*(RowValues a, float b) { return a * all(b); }
   friend JFA_DEVICE RowValues max(RowValues a, RowValues b) {
     return a.with(b, [](float x, float y) { return M::max(x, y); });
   }

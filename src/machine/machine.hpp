@@ -5,6 +5,7 @@
 #include "machine/barriers.hpp"
 #include "machine/copies.hpp"
 #include "machine/mma.hpp"
+#include "machine/tmem.hpp"
 
 namespace jfa::inline JFA_BACKEND {
 

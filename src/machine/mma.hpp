@@ -7,6 +7,7 @@
 namespace jfa::inline JFA_BACKEND {
 
 /// The descriptor of the k-th 16-deep step of an operand in shared memory, given that of its start.
+/// wgmma's and tcgen05's differ in a version only: the modes are the same bits.
 template <class View>
 JFA_DEVICE MmaDescriptor mma_step(std::uint32_t start, int k) {
   static_assert(View::kSwizzle != Swizzle::None, "an MMA operand is swizzled");
@@ -16,7 +17,7 @@ JFA_DEVICE MmaDescriptor mma_step(std::uint32_t start, int k) {
                                                                    : 3;
   constexpr std::uint32_t kStrideBytes = 8 * View::kPitch;
   return {start + static_cast<std::uint32_t>(View::mma_step_bytes(k) / 16),
-          kStrideBytes / 16 | kMode << 30};
+          kStrideBytes / 16 | kMode << 30 | View::M::kDescriptorVersion};
 }
 
 template <class View>

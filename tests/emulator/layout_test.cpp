@@ -8,6 +8,7 @@
 #include <set>
 
 #include "machine/emulator/mma.hpp"
+#include "machine/emulator/tensor_memory.hpp"
 
 namespace jfa::emulator {
 namespace {
@@ -166,6 +167,33 @@ TEST(Layout, MmaReadsSwizzledOperands) {
         want += as_float(a[row * 64 + k]) * as_float(b[column * 64 + k]);
       ASSERT_EQ(registers[t][i], want) << "thread " << t << " value " << i;
     }
+  }
+}
+
+// Fields of tcgen05's descriptors, as the PTX ISA's tables place them.
+TEST(TensorDescriptors, MatrixFields) {
+  constexpr std::uint64_t kGood = std::uint64_t{1} << 46 | std::uint64_t{2} << 61;
+  EXPECT_EQ(tensor_descriptor_error({.descriptor = kGood}), "");
+  for (const std::uint64_t wrong :
+       {std::uint64_t{2} << 61, kGood | std::uint64_t{1} << 47, kGood | std::uint64_t{1} << 52,
+        kGood | std::uint64_t{1} << 60, kGood | std::uint64_t{1} << 61}) {
+    EXPECT_NE(tensor_descriptor_error({.descriptor = wrong}), "") << std::hex << wrong;
+  }
+}
+
+TEST(TensorDescriptors, InstructionFields) {
+  constexpr std::uint32_t kGood = 1u << 4 | 1u << 7 | 1u << 10 | 96u / 8 << 17 | 128u / 16 << 24;
+  TensorInstruction made;
+  EXPECT_EQ(decode_instruction(kGood | 1u << 16, made), "");
+  EXPECT_EQ(made.type, MmaType::Bf16);
+  EXPECT_EQ(made.columns, 96);
+  EXPECT_FALSE(made.a.mn_major);
+  EXPECT_TRUE(made.b.mn_major);
+  EXPECT_EQ(decode_instruction(kGood & ~(1u << 7 | 1u << 10), made), "");
+  EXPECT_EQ(made.type, MmaType::Fp16);
+  // A sparse matrix, an fp16 result, two types, a negation, N of 104, M of 64.
+  for (const std::uint32_t flip : {1u << 2, 1u << 4, 1u << 7, 1u << 13, 1u << 17, 12u << 24}) {
+    EXPECT_NE(decode_instruction(kGood ^ flip, made), "") << std::hex << flip;
   }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The machine layer's GPU side stays short: every line of its headers counts, comments and blanks too.
 
-Not counted: what generate_wgmma.py writes, and the emulator. Prints the lines of each file; fails at
+Not counted: what the scripts under generated/ write, and the emulator. Prints the lines of each file; fails at
 LIMIT lines or more.
 
 Usage: count_lines.py SRC
@@ -10,12 +10,12 @@ Usage: count_lines.py SRC
 import pathlib
 import sys
 
-LIMIT = 1200
+LIMIT = 1700
 
 
 def main():
     machine = pathlib.Path(sys.argv[1]) / "machine"
-    files = sorted([*machine.glob("*.hpp"), *machine.glob("hopper/*")])
+    files = sorted([*machine.glob("*.hpp"), *machine.glob("hopper/*"), *machine.glob("blackwell/*")])
     lines = {path: len(path.read_text().splitlines()) for path in files}
     for path, count in lines.items():
         print(f"{count:5} {path.relative_to(machine)}")

@@ -143,10 +143,10 @@ void expect_dot(Output got, const Dot& want, Inputs inputs, std::size_t element)
   }
 }
 
-template <GemmConfig C, class Device>
-void check_gemm(Device& device, int m, int n, int k, int blocks, Inputs inputs,
-                std::uint64_t seed) {
-  using Kernel = Gemm<typename Device::M, C>;
+/// `Kernel` is a Gemm of some kind.
+template <class Kernel, class Device>
+void check_product(Device& device, int m, int n, int k, int blocks, Inputs inputs,
+                   std::uint64_t seed) {
   using Output = typename Kernel::Output;
   std::mt19937_64 random(seed);
   const auto rows = static_cast<std::size_t>(m);
@@ -154,8 +154,8 @@ void check_gemm(Device& device, int m, int n, int k, int blocks, Inputs inputs,
   const auto depth = static_cast<std::size_t>(k);
   const auto a = random_halves<bf16>(rows * depth, inputs, random);
   const auto b = random_halves<bf16>(cols * depth, inputs, random);
-  Output* c = C.splits == 1 ? device.template poisoned<Output>(rows * cols)
-                            : device.template zeroed<Output>(rows * cols);
+  Output* c = sizeof(Output) == 2 ? device.template poisoned<Output>(rows * cols)
+                                  : device.template zeroed<Output>(rows * cols);
   device.template launch<Kernel>(
       blocks, Kernel::make_params(device.upload(a), device.upload(b), c, m, n, k));
   const auto got = device.download(c, rows * cols);
@@ -168,6 +168,12 @@ void check_gemm(Device& device, int m, int n, int k, int blocks, Inputs inputs,
     }
     ASSERT_NO_FATAL_FAILURE(expect_dot(got[i], want, inputs, i));
   }
+}
+
+template <GemmConfig C, class Device>
+void check_gemm(Device& device, int m, int n, int k, int blocks, Inputs inputs,
+                std::uint64_t seed) {
+  check_product<Gemm<typename Device::M, C>>(device, m, n, k, blocks, inputs, seed);
 }
 
 template <AttentionTileConfig C, class Device>

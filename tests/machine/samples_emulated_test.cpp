@@ -3,6 +3,8 @@
 
 #include "emulated_device.hpp"
 #include "hundred_inputs.hpp"
+#include "kernels/samples/tmem_gemm.hpp"
+#include "machine/emulator/emulated_blackwell.hpp"
 #include "sample_checks.hpp"
 #include "word_checks.hpp"
 
@@ -59,6 +61,13 @@ TEST(SamplesEmulated, SplitKGemm) {
       .tile_n = 64, .tile_k = 64, .stages = 2, .splits = 2, .band = 2};
   for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t seed) {
     check_gemm<kConfig>(device, 130, 72, 200, 2, inputs_of(seed), seed);
+  });
+}
+
+TEST(SamplesEmulated, TmemGemm) {
+  using Kernel = TmemGemm<EmulatedBlackwell, GemmConfig{.tile_n = 64, .stages = 2, .band = 2}>;
+  for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t seed) {
+    check_product<Kernel>(device, 300, 136, 200, 2, inputs_of(seed), seed);
   });
 }
 

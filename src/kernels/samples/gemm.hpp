@@ -111,8 +111,8 @@ struct Gemm {
     }
   };
 
-  static JFA_DEVICE void load(const Params& p, Smem& smem) {
-    auto w = smem.stages.writer();
+  /// Fills stages of `smem`, this kernel's or another's.
+  static JFA_DEVICE void load(const Params& p, auto& smem, auto& w) {
     for (Schedule at(p); !at.done(); at.next()) {
       const int row = at.row();
       const int col = at.col();
@@ -180,7 +180,8 @@ struct Gemm {
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     init_barriers<M>([&] { smem.stages.init(); });
     warp_roles<M>(role<"load", Warps{0, 4}, Regs{40}>([&] {
-                    if (M::warp_index() == 0 && M::elect()) load(p, smem);
+                    auto w = smem.stages.writer();
+                    if (M::warp_index() == 0 && M::elect()) load(p, smem, w);
                   }),
                   role<"multiply", Warps{4, 8}, Regs{232}>(
                       [&] { multiply(p, smem, M::warp_index() / 4 - 1); }));

@@ -25,16 +25,19 @@ struct Arrivals {
   void finish_phase() { before = std::exchange(now, nullptr); }
 };
 
-// What an acquire gains: what is ordered before, in each proxy; and what must have happened before,
-// which orders no memory (a copy ends after its issue, a value is seen after it was written).
+// What an acquire gains: what is ordered before, in each proxy and for tcgen05 instructions; and what
+// must have happened before, which orders no memory (a copy ends after its issue, a value is seen
+// after it was written).
 struct Knowledge {
   ClockRef generic;
   ClockRef async;
+  ClockRef tensor;
   ClockRef causal;
 };
 inline void join(Knowledge& knowledge, const Knowledge& other) {
   join(knowledge.generic, other.generic);
   join(knowledge.async, other.async);
+  join(knowledge.tensor, other.tensor);
   join(knowledge.causal, other.causal);
 }
 

@@ -13,9 +13,12 @@ namespace jfa::emulator {
 using Time = std::uint32_t;
 
 inline constexpr int kLanes = 32;
+// What a warp has in flight, each in order: its MMAs, its loads and its stores of tensor memory.
+enum class TensorUnit : std::uint8_t { Mma, Load, Store };
+inline constexpr int kTensorUnits = 3;
 // Rows of one block's part of a clock: its warps, their tensor units, its asynchronous copies.
 inline constexpr int kWarpRows = 32;
-inline constexpr int kTensorRows = 32;
+inline constexpr int kTensorRows = kTensorUnits * kWarpRows;
 inline constexpr int kCopyRows = 8;
 inline constexpr std::size_t kCopySlots = std::size_t{kCopyRows} * kLanes;
 inline constexpr int kRows = kWarpRows + kTensorRows + kCopyRows;

@@ -63,7 +63,8 @@ void touch_shared(const Issue& issue, Block& block, std::uint32_t offset, std::u
     return "shared memory at offset " + std::to_string(at);
   };
   if (const auto conflict = block.shadow->touch(offset, bytes, access, {&view, 1})) {
-    issue.engine.fail_conflict(*conflict, access, where(conflict->offset), false, issue.who);
+    issue.engine.fail_conflict(*conflict, access, where(conflict->offset), Memory::Shared,
+                               issue.who);
   }
   if (const auto pedantic = block.shadow->take_pedantic()) {
     issue.engine.note_pedantic(*pedantic, access, where(pedantic->offset));

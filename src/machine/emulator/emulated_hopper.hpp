@@ -218,6 +218,7 @@ struct EmulatedCopies {
 };
 
 struct EmulatedMma {
+  static constexpr std::uint32_t kDescriptorVersion = 0;
   struct FragmentState : emulator::FragmentState {
     void reading(Site site) { emulator::FragmentState::reading(call_site(site, "fragment_read")); }
     void writing(Site site) { emulator::FragmentState::writing(call_site(site, "fragment_write")); }
@@ -264,10 +265,12 @@ struct EmulatedMma {
     emulator::store_matrices(row, r, call_site(site, "stmatrix"));
   }
 
- private:
+ protected:
   static std::uint64_t bits_of(MmaDescriptor descriptor) {
     return std::uint64_t{descriptor.high} << 32 | descriptor.low;
   }
+
+ private:
   template <MmaShape S>
   static emulator::MmaIssue issue_of(float* acc, MmaDescriptor b, bool accumulate) {
     emulator::MmaIssue issue;

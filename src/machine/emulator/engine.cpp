@@ -258,6 +258,9 @@ void Engine::check_exit(Lane& lane) {
             "the block exits, and no thread of it has waited for the end of a copy that uses its "
             "shared memory"});
     }
+    if (lane.block->tensor && !lane.block->tensor->allocations.empty()) {
+      fail({FindingKind::TensorMemory, "the block exits with tensor memory that it has not freed"});
+    }
   }
   const Collective& collective = lane.warp->collective;
   if (collective.arrived != 0) {
@@ -448,7 +451,7 @@ void Engine::touch_global(const void* pointer, std::size_t bytes, const Access& 
   const auto offset = static_cast<std::uint64_t>(at - buffer->begin);
   if (const auto conflict = buffer->shadow->touch(offset, bytes, access, {&view, 1})) {
     fail_conflict(*conflict, access, buffer->name + " at byte " + std::to_string(conflict->offset),
-                  true, who);
+                  Memory::Global, who);
   }
 }
 
@@ -478,7 +481,9 @@ void Engine::compact_readers() {
   ReaderTable kept;
   device_.move_readers(kept);
   for (Block* block : slots_) {
-    if (block != nullptr) block->shadow->move_readers(kept);
+    if (block == nullptr) continue;
+    block->shadow->move_readers(kept);
+    if (block->tensor) block->tensor->shadow.move_readers(kept);
   }
   readers = std::move(kept);
   reader_limit_ = std::max(kReaderSets, 2 * readers.size());

@@ -36,6 +36,9 @@ struct Problem {
   BarrierState barrier = {};
 };
 
+// Which memory an access is to.
+enum class Memory : std::uint8_t { Shared, Global, Tensor };
+
 class Engine {
  public:
   Engine(Device& device, const RunOptions& options);
@@ -103,7 +106,7 @@ class Engine {
   // The same where nothing may be thrown.
   [[noreturn]] void fail_in_destructor(Problem problem);
   [[noreturn]] void fail_conflict(const Conflict& conflict, const Access& access,
-                                  const std::string& where, bool global, const std::string& who);
+                                  const std::string& where, Memory memory, const std::string& who);
   void note_pedantic(const Conflict& conflict, const Access& access, const std::string& where);
   std::string describe(const Lane& lane) const;
   std::string describe(const Agent& agent, Time time) const;

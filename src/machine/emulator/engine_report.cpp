@@ -26,14 +26,15 @@ BarrierState state_of(const Mbarrier& barrier, std::int64_t wanted) {
 
 namespace {
 
-FindingKind kind_of(const Conflict& conflict, const Access& access, bool global) {
+FindingKind kind_of(const Conflict& conflict, const Access& access, Memory memory) {
   if (conflict.verdict == Verdict::Uninitialized) return FindingKind::Uninitialized;
+  if (memory == Memory::Tensor) return FindingKind::TensorMemory;
   if (conflict.verdict == Verdict::NoProxyFence) return FindingKind::ProxyFence;
   if (conflict.verdict == Verdict::WrittenTwice) return FindingKind::OutOfBounds;
   const bool other_block = conflict.earlier.epoch.agent.block != access.epoch.agent.block;
   const bool mixed =
       (conflict.earlier.kind == AccessKind::Reduce) != (access.kind == AccessKind::Reduce);
-  if (global && (other_block || mixed)) return FindingKind::CrossBlock;
+  if (memory == Memory::Global && (other_block || mixed)) return FindingKind::CrossBlock;
   const bool reads = access.kind == AccessKind::Read || access.kind == AccessKind::AtomicRead;
   return reads ? FindingKind::UnorderedRead : FindingKind::UnorderedOverwrite;
 }
@@ -79,8 +80,12 @@ std::string Engine::describe(const Agent& agent, Time time) const {
     return text;
   }
   if (agent.row < kWarpRows + kTensorRows) {
-    return block + " tensor unit of warp " + std::to_string(agent.row - kWarpRows) +
-           (time != 0 ? ", MMA group " + std::to_string(time) : std::string());
+    constexpr const char* kOperations[] = {"MMA group", "load", "store"};
+    const int unit = agent.row - kWarpRows;
+    return block + " tensor unit of warp " + std::to_string(unit % kWarpRows) +
+           (time != 0
+                ? std::string(", ") + kOperations[unit / kWarpRows] + ' ' + std::to_string(time)
+                : std::string());
   }
   const auto slot =
       static_cast<std::size_t>((agent.row - kWarpRows - kTensorRows) * kLanes) + agent.lane;
@@ -216,8 +221,8 @@ void Engine::fail_in_destructor(Problem problem) {
 }
 
 void Engine::fail_conflict(const Conflict& conflict, const Access& access, const std::string& where,
-                           bool global, const std::string& who) {
-  Problem problem{kind_of(conflict, access, global), text_of(conflict, access, where), access.site};
+                           Memory memory, const std::string& who) {
+  Problem problem{kind_of(conflict, access, memory), text_of(conflict, access, where), access.site};
   problem.who = who;
   if (conflict.verdict != Verdict::Uninitialized) {
     problem.other = describe(conflict.earlier.epoch.agent, conflict.earlier.epoch.time);

@@ -7,6 +7,9 @@ namespace jfa::emulator {
 namespace {
 
 // https://docs.nvidia.com/cuda/parallel-thread-execution/#asynchronous-warpgroup-level-matrix-shared-memory-layout-matrix-descriptor
+// https://docs.nvidia.com/cuda/parallel-thread-execution/#tcgen05-shared-memory-descriptor
+// The swizzle has two bits for wgmma and three for tcgen05, whose lowest is 0 in the modes used
+// here.
 struct Descriptor {
   std::uint32_t start, leading, stride;  // bytes
   std::uint32_t base_offset;
@@ -202,6 +205,22 @@ std::string descriptor_error(const OperandLayout& layout, std::size_t bytes) {
   if (!used.empty() && (used.back() + std::size_t{1}) * 16 > bytes) {
     return "the matrix descriptor reaches byte " + std::to_string((used.back() + 1) * 16) +
            " of shared memory of " + std::to_string(bytes) + " bytes";
+  }
+  return "";
+}
+
+std::string tensor_descriptor_error(const OperandLayout& layout) {
+  const auto field = [&](int shift, std::uint64_t mask) {
+    return layout.descriptor >> shift & mask;
+  };
+  if (field(46, 7) != 1) {
+    return limit("bits 46 to 48 of the matrix descriptor", field(46, 7), "1");
+  }
+  if (field(52, 0x1ff) != 0) {
+    return limit("bits 52 to 60 of the matrix descriptor", field(52, 0x1ff), "0");
+  }
+  if (field(61, 1) != 0) {
+    return limit("the matrix descriptor's swizzling mode", field(61, 7), "0, 2, 4, 6");
   }
   return "";
 }

@@ -76,5 +76,7 @@ const std::vector<std::uint32_t>& chunks(const OperandLayout& layout);
 const std::vector<std::uint32_t>& granules(const OperandLayout& layout);
 // Empty, or what is wrong with the descriptor for memory of `bytes` bytes.
 std::string descriptor_error(const OperandLayout& layout, std::size_t bytes);
+// Empty, or what is wrong with the fields that tcgen05 has and wgmma has not.
+std::string tensor_descriptor_error(const OperandLayout& layout);
 
 }  // namespace jfa::emulator

@@ -37,7 +37,8 @@ void access_shared(const void* pointer, std::size_t bytes, AccessKind kind, cons
   const Viewpoint view = viewpoint(lane);
   if (const auto conflict = lane.block->shadow->touch(offset, bytes, access, {&view, 1})) {
     engine.fail_conflict(*conflict, access,
-                         "shared memory at offset " + std::to_string(conflict->offset), false, {});
+                         "shared memory at offset " + std::to_string(conflict->offset),
+                         Memory::Shared, {});
   }
 }
 

@@ -4,16 +4,18 @@
 #include <cstring>
 
 #include "machine/emulator/multiply.hpp"
+#include "machine/emulator/tensor_memory.hpp"
 
 namespace jfa::emulator {
 namespace {
 
-// Operands as floats, and the accumulators of one chain of steps.
+// Operands as floats, and the accumulators of one chain of steps, of up to 128 rows.
 struct Workspace {
-  alignas(64) std::array<float, std::size_t{kMmaRows} * kMmaDepth> a;        // [row][depth]
-  alignas(64) std::array<float, std::size_t{kMmaDepth} * kMmaMaxColumns> b;  // [depth][column]
-  alignas(64) std::array<float, std::size_t{kMmaRows} * kMmaMaxColumns> c;   // [row][column]
+  alignas(64) std::array<float, std::size_t{kTensorLanes} * kMmaDepth> a;       // [row][depth]
+  alignas(64) std::array<float, std::size_t{kMmaDepth} * kMmaMaxColumns> b;     // [depth][column]
+  alignas(64) std::array<float, std::size_t{kTensorLanes} * kMmaMaxColumns> c;  // [row][column]
 };
+thread_local Workspace work;
 
 using Chunk = std::array<std::uint16_t, 8>;
 
@@ -74,6 +76,19 @@ bool same_accumulators(const MmaInstruction& a, const MmaInstruction& b) {
   return a.columns == b.columns && a.accumulators == b.accumulators;
 }
 
+// One k16 step of A in tensor memory: element 2 c of a row in the low half of column c.
+void decode_lanes(const TensorInstruction& step, TensorMemory& tensor, float* a) {
+  const HalfFormat format = format_of(step.type);
+  const TensorAddress at = TensorAddress::of(step.a_address);
+  for (int row = 0; row < kTensorLanes; ++row) {
+    const std::uint32_t* pairs = tensor.cell(row, at.column);
+    for (int c = 0; c < kMmaDepth / 2; ++c) {
+      *a++ = decode_half(static_cast<std::uint16_t>(pairs[c] & 0xffffu), format);
+      *a++ = decode_half(static_cast<std::uint16_t>(pairs[c] >> 16), format);
+    }
+  }
+}
+
 }  // namespace
 
 bool MmaInstruction::same_shape(const MmaInstruction& other) const {
@@ -82,7 +97,6 @@ bool MmaInstruction::same_shape(const MmaInstruction& other) const {
 }
 
 void execute(std::span<const MmaInstruction> steps, const std::byte* smem) {
-  thread_local Workspace work;
   for (std::size_t s = 0; s < steps.size(); ++s) {
     const MmaInstruction& step = steps[s];
     const auto columns = static_cast<std::size_t>(step.columns);
@@ -108,6 +122,65 @@ void execute(std::span<const MmaInstruction> steps, const std::byte* smem) {
       pair[1] = work.c[at + 1];
     });
   }
+}
+
+void execute(const std::vector<TensorInstruction>& steps, const std::byte* smem,
+             TensorMemory& tensor) {
+  for (const TensorInstruction& step : steps) {
+    const auto columns = static_cast<std::size_t>(step.columns);
+    const TensorAddress at = TensorAddress::of(step.d);
+    for (int row = 0; row < kTensorLanes; ++row) {
+      float* c = work.c.data() + static_cast<std::size_t>(row) * columns;
+      if (step.accumulate) {
+        std::memcpy(c, tensor.cell(row, at.column), columns * sizeof(float));
+      } else {
+        std::fill_n(c, columns, 0.0f);
+      }
+    }
+    if (step.a_in_tensor_memory) {
+      decode_lanes(step, tensor, work.a.data());
+    } else {
+      decode_operand(step.a, format_of(step.type), smem, work.a.data(), kMmaDepth, 1);
+    }
+    decode_operand(step.b, format_of(step.type), smem, work.b.data(), 1, columns);
+    for (std::size_t row = 0; row < kTensorLanes; row += kMmaRows) {
+      multiply_accumulate(work.a.data() + row * kMmaDepth, work.b.data(),
+                          work.c.data() + row * columns, columns);
+    }
+    for (int row = 0; row < kTensorLanes; ++row) {
+      std::memcpy(tensor.cell(row, at.column),
+                  work.c.data() + static_cast<std::size_t>(row) * columns, columns * sizeof(float));
+    }
+  }
+}
+
+std::string decode_instruction(std::uint32_t descriptor, TensorInstruction& into) {
+  const auto field = [&](int shift, int bits) {
+    return static_cast<int>(descriptor >> shift & ((1u << bits) - 1));
+  };
+  const auto wrong = [](const char* what, int value, const char* allowed) {
+    return "the instruction descriptor's " + std::string(what) + " is " + std::to_string(value) +
+           "; allowed: " + allowed;
+  };
+  if (field(0, 4) != 0 || field(6, 1) != 0 || field(13, 2) != 0 || field(23, 1) != 0 ||
+      field(29, 3) != 0) {
+    return "the instruction descriptor asks for sparsity, saturation, negation, a shift, or sets "
+           "reserved bits";
+  }
+  if (field(4, 2) != 1) return wrong("type of D", field(4, 2), "1 (fp32)");
+  if (field(7, 3) > 1) return wrong("type of A", field(7, 3), "0 (fp16), 1 (bf16)");
+  if (field(10, 3) != field(7, 3)) return wrong("type of B", field(10, 3), "that of A");
+  const int rows = field(24, 5) << 4;
+  const int columns = field(17, 6) << 3;
+  if (rows != kTensorLanes) return wrong("M", rows, "128");
+  if (columns % 16 != 0 || columns < 16 || columns > kMmaMaxColumns) {
+    return wrong("N", columns, "multiples of 16 up to 256");
+  }
+  into.type = field(7, 3) == 1 ? MmaType::Bf16 : MmaType::Fp16;
+  into.columns = columns;
+  into.a.mn_major = field(15, 1) != 0;
+  into.b.mn_major = field(16, 1) != 0;
+  return "";
 }
 
 }  // namespace jfa::emulator

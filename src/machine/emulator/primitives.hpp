@@ -80,6 +80,8 @@ class FragmentState {
 
   void reading(const CallSite& call);
   void writing(const CallSite& call);
+  // A load of tensor memory, the warp's `number`-th, writes the registers.
+  void load(Time number);
   // An MMA of the open group takes the registers.
   void issue(bool reads, Time group, const CallSite& call);
   // A wait names the fragment.
@@ -90,7 +92,8 @@ class FragmentState {
 
   bool written_ = false;
   bool in_flight_ = false;
-  Time group_ = 0;
+  bool loading_ = false;  // in flight, from tensor memory
+  Time group_ = 0;        // of MMAs, or the number of the load
   std::uint64_t fence_needed_ = 1;  // the number of the warpgroup fence that the next MMA needs
 };
 
@@ -108,6 +111,29 @@ void mma_issue(MmaIssue issue, FragmentState& accumulators, FragmentState* a_reg
                const CallSite& call);
 void mma_commit(const CallSite& call);
 void mma_wait(int groups_left, const CallSite& call);
+
+// --- tensor memory ---
+// Collectives of a warp; `where` is in shared memory and gets the address.
+void tensor_allocate(std::uint32_t* where, int columns, const CallSite& call);
+void tensor_relinquish(const CallSite& call);
+void tensor_free(std::uint32_t address, int columns, const CallSite& call);
+// 32 lanes, `columns` registers of 32 bits a thread.
+void tensor_load(std::uint32_t address, int columns, void* registers, FragmentState& state,
+                 const CallSite& call);
+void tensor_store(std::uint32_t address, int columns, const void* registers, const CallSite& call);
+void tensor_wait_loads(const CallSite& call);
+void tensor_wait_stores(const CallSite& call);
+// NOTE [tcgen05 order]: what a thread's tcgen05 instructions come after is apart from what the thread
+// knows: a fence after a synchronization takes over what that brought, a fence before one hands on
+// what this thread has waited for. Commits hand on their MMAs by themselves.
+void tensor_fence_before(const CallSite& call);
+void tensor_fence_after(const CallSite& call);
+// By one thread. A in shared memory, given by its descriptor, or in tensor memory.
+void tensor_mma(std::uint32_t d, std::uint64_t a, std::uint64_t b, std::uint32_t instruction,
+                bool accumulate, const CallSite& call);
+void tensor_mma(std::uint32_t d, std::uint32_t a, std::uint64_t b, std::uint32_t instruction,
+                bool accumulate, const CallSite& call);
+void tensor_commit(void* barrier, const CallSite& call);
 
 // --- registers ---
 void set_registers(int count, bool up, const CallSite& call);

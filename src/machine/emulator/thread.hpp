@@ -14,6 +14,7 @@
 #include "machine/emulator/fiber.hpp"
 #include "machine/emulator/mma.hpp"
 #include "machine/emulator/shadow.hpp"
+#include "machine/emulator/tensor_memory.hpp"
 
 namespace jfa::emulator {
 
@@ -78,7 +79,9 @@ struct Lane {
   std::deque<std::vector<AsyncRef>> bulk_groups;
   std::int64_t cluster_generation = -1;  // of the cluster arrival not yet waited for
   std::uint64_t mma_fences = 0;
-  Time mma_settled = 0;  // MMA groups up to here are complete for this lane
+  Time mma_settled = 0;    // MMA groups up to here are complete for this lane
+  ClockRef tensor_seen;    // what its tcgen05 instructions are ordered after
+  Time tensor_loaded = 0;  // loads of tensor memory up to here are complete for this lane
 
   Epoch now() const { return {agent, time}; }
 };
@@ -106,6 +109,8 @@ struct Warp {
   Time mma_groups = 0;      // committed
   Time settled_groups = 0;  // waited for, and the knowledge that gives
   ClockRef settled;
+  std::array<Time, kTensorUnits> tensor_issued{};  // tcgen05 loads and stores, MMAs by commit
+  TensorPipe tensor_pipe;
 };
 
 // The four warps that issue MMAs together.
@@ -124,6 +129,7 @@ struct Block {
   Cluster* cluster = nullptr;
   std::byte* smem = nullptr;
   std::unique_ptr<Shadow> shadow;
+  std::unique_ptr<TensorMemory> tensor;  // once some of it is allocated
   std::vector<std::unique_ptr<Warp>> warps;
   std::vector<Warpgroup> warpgroups;
   std::unordered_map<std::uint32_t, Mbarrier> mbarriers;  // by offset

@@ -49,7 +49,7 @@ void touch_operand(Engine& engine, Warp& warp, const OperandLayout& layout, cons
   engine.fail_conflict(*conflict, access,
                        std::string("MMA operand ") + which + ", shared memory at offset " +
                            std::to_string(conflict->offset),
-                       false, "MMA issued by " + engine.describe(engine.self()));
+                       Memory::Shared, "MMA issued by " + engine.describe(engine.self()));
 }
 
 // The open group of a warp: the one after those it has committed.
@@ -168,9 +168,10 @@ FragmentState::~FragmentState() {
 void FragmentState::touch(const char* what, const CallSite& call) {
   Engine& engine = Engine::current();
   if (in_flight_) {
-    engine.fail({FindingKind::MmaRegisters,
+    engine.fail({loading_ ? FindingKind::TensorMemory : FindingKind::MmaRegisters,
                  std::string("registers are ") + what +
-                     " before a wait has named them and completed their MMA group",
+                     " before a wait has named them and completed their " +
+                     (loading_ ? "load" : "MMA group"),
                  engine.site(call)});
   }
   fence_needed_ = engine.self().mma_fences + 1;
@@ -206,8 +207,18 @@ void FragmentState::issue(bool reads, Time group, const CallSite& call) {
   group_ = group;
 }
 
+void FragmentState::load(Time number) {
+  written_ = true;
+  in_flight_ = true;
+  loading_ = true;
+  group_ = number;
+}
+
 void FragmentState::settle() {
-  if (in_flight_ && Engine::current().self().mma_settled >= group_) in_flight_ = false;
+  const Lane& lane = Engine::current().self();
+  if (in_flight_ && (loading_ ? lane.tensor_loaded : lane.mma_settled) >= group_) {
+    in_flight_ = false;
+  }
 }
 
 void mma_fence(const CallSite& call) {

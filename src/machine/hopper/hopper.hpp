@@ -220,6 +220,7 @@ struct Hopper {
   }
 
   // Matrices
+  static constexpr std::uint32_t kDescriptorVersion = 0;  // of matrix descriptors
   struct FragmentState {  // nothing to keep: the compiler and ptxas see the registers
     JFA_DEVICE void reading(Site) const {}
     JFA_DEVICE void writing(Site) const {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What nvcc and ptxas make of the machine layer and its kernels. Needs nvcc, no GPU.
 
-words    each word of words.cu compiles to what its raw form does: the same memory, barrier, copy,
+words    each word of words.cu (or --source) compiles to what its raw form does: the same memory, barrier, copy,
          matrix and warp instructions one for one; no more instructions in total (integer arithmetic
          may differ by 1 in 100); no more registers; no spills. Needs cuobjdump (beside nvcc, on the
          path, or from the Python package nvidia-cuda-cuobjdump); exits with 77 without one.
@@ -22,14 +22,15 @@ import sysconfig
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TARGET = ["-O3", "-std=c++20", "-gencode=arch=compute_90a,code=sm_90a"]
+TARGET = ["-O3", "-std=c++20"]
 
 # Opcodes of integer and register arithmetic, control and addresses: the compiler's to choose.
 ARITHMETIC = re.compile(
     r"U?(IMAD|MOV|LOP3|ISETP|IADD3|VIADD|LEA|SHF|SEL|PRMT|PLOP3|LDC|R2UR|S2R|S2UR|BRA|EXIT|UMOV)\b"
 )
-# A cursor's parity may live in a register of its own where raw code keeps it in a uniform one.
-EXTRA_REGISTERS = {"ring_fill": 1}
+# A cursor's parity may live in a register of its own where raw code keeps it in a uniform one; the
+# starts of an MMA's descriptors do, computed before the lanes part.
+EXTRA_REGISTERS = {"ring_fill": 1, "mma": 1, "mma_tmem": 2}
 
 
 class Kernel:
@@ -46,7 +47,8 @@ def run(command):
 
 
 def compile_cubin(args, source, cubin, *options):
-    command = [args.nvcc, *TARGET, *args.includes, "-Xptxas=-v", "-cubin", "-o", cubin]
+    target = [*TARGET, f"-gencode=arch=compute_{args.arch},code=sm_{args.arch}"]
+    command = [args.nvcc, *target, *args.includes, "-Xptxas=-v", "-cubin", "-o", cubin]
     code, log = run([str(part) for part in [*command, *options, source]])
     if code != 0:
         sys.exit(log)
@@ -110,7 +112,7 @@ def compare(word, mine, raw):
 
 
 def check_words(args, folder):
-    source = HERE / "words.cu"
+    source = args.source or HERE / "words.cu"
     cubin = folder / "words.cubin"
     kernels, _ = parse_ptxas(compile_cubin(args, source, cubin))
     cuobjdump = find_cuobjdump(args.nvcc)
@@ -126,7 +128,7 @@ def check_words(args, folder):
         print(f"{word:20} {mine.instructions.total():4} instructions (raw "
               f"{raw.instructions.total()}), {mine.registers} registers (raw {raw.registers})")
     print(f"{len(words)} words compared")
-    return failures if words else ["words.cu holds no words"]
+    return failures if words else [f"{source.name} holds no words"]
 
 
 def read_budgets(source):
@@ -136,7 +138,7 @@ def read_budgets(source):
 
 
 def check_budgets(args, folder):
-    source = args.source
+    source = args.source or HERE / "budgets.cu"
     log = compile_cubin(args, source, folder / "budgets.cubin", *args.option)
     kernels, warnings = parse_ptxas(log)
     failures = [f"ptxas: {line}" for line in warnings]
@@ -161,7 +163,7 @@ def check_traps(args, folder):
     compile_cubin(args, HERE / "traps.cu", folder / "traps.cubin")
     refused = sorted((HERE / "traps").glob("*.cu"))
     for source in refused:
-        command = [args.nvcc, *TARGET, *args.includes, "-c", "-o", str(folder / "trap.o")]
+        command = [args.nvcc, *TARGET, "-arch=sm_90a", *args.includes, "-c", "-o", str(folder / "trap.o")]
         code, log = run([*command, str(source)])
         expected = re.search(r"// refused: (.*)", source.read_text())[1]
         if code == 0:
@@ -178,8 +180,8 @@ def main():
     parser.add_argument("gate", choices=["words", "budgets", "traps"])
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--include", required=True, action="append")
-    parser.add_argument("--source", type=pathlib.Path, default=HERE / "budgets.cu",
-                        help="the kernels of the gate `budgets`")
+    parser.add_argument("--source", type=pathlib.Path, help="in place of words.cu or budgets.cu")
+    parser.add_argument("--arch", default="90a", help="the GPU, but for `traps`")
     parser.add_argument("--option", default=[], action="append", help="another of nvcc's for them")
     args = parser.parse_args()
     args.includes = [f"-I{folder}" for folder in args.include]

@@ -6,7 +6,8 @@ namespace jfa::emulator {
 
 std::vector<Specimen> zoo() {
   std::vector<Specimen> all;
-  for (auto* part : {&zoo_barriers, &zoo_copies, &zoo_mma, &zoo_threads, &zoo_global}) {
+  for (auto* part :
+       {&zoo_barriers, &zoo_copies, &zoo_mma, &zoo_threads, &zoo_global, &zoo_tensor}) {
     for (auto& one : part()) all.push_back(std::move(one));
   }
   return all;

@@ -25,5 +25,6 @@ std::vector<Specimen> zoo_copies();
 std::vector<Specimen> zoo_mma();
 std::vector<Specimen> zoo_threads();
 std::vector<Specimen> zoo_global();
+std::vector<Specimen> zoo_tensor();
 
 }  // namespace jfa::emulator

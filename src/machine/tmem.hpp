@@ -1,0 +1,287 @@
+// Tensor memory: 128 lanes of 512 columns of 32 bits that a block has beside its shared memory.
+// MMAs keep accumulators there and may read their left operand from it. Of Blackwell (tcgen05).
+//   M::tensor_fence_after();  // what others did to it, before what this thread does
+//   M::tensor_fence_before();  // what this thread did and has waited for, before it tells others
+// https://docs.nvidia.com/cuda/parallel-thread-execution/#tensor-memory
+#pragma once
+
+#include "machine/barriers.hpp"
+#include "machine/mma.hpp"
+
+namespace jfa::inline JFA_BACKEND {
+
+/// What a warp of a warpgroup can load and store of a matrix in tensor memory: 32 of its rows, row
+/// r of the matrix in thread r of the warpgroup.
+template <class Machine, class T, int Cols>
+struct TmemRows {
+  using M = Machine;
+  std::uint32_t address;
+
+  /// `Count` columns from column `first`.
+  template <int Count>
+  JFA_DEVICE TmemRows<M, T, Count> cols(int first) const {
+    return {address + static_cast<std::uint32_t>(first * static_cast<int>(sizeof(T)) / 4)};
+  }
+  /// The same place with elements of another type.
+  template <class Other>
+  JFA_DEVICE TmemRows<M, Other, Cols> as() const {
+    return {address};
+  }
+};
+
+/// A matrix of 128 rows and `Cols` columns in tensor memory, row r in lane r; 16-bit elements in
+/// pairs. As an MMA's `a` its columns run along the depth.
+template <class Machine, class T, int Cols>
+struct TmemView {
+  using M = Machine;
+  using Element = T;
+  static constexpr int kMmaExtent = 128;
+  static constexpr int kMmaDepth = Cols;
+  static constexpr bool kTransposed = false;
+  std::uint32_t address;  // lane << 16 | column
+
+  JFA_DEVICE TmemView view() const { return *this; }
+  /// The same place with elements of another type: P over S.
+  template <class Other>
+  JFA_DEVICE TmemView<M, Other, Cols> as() const {
+    return {address};
+  }
+  JFA_DEVICE TmemRows<M, T, Cols> own_rows() const {
+    return {address + (static_cast<std::uint32_t>(M::warp_index() & 3) << (5 + 16))};
+  }
+};
+
+/// `Count` matrices of 128 rows and `Cols` columns side by side, a part of a TmemMap.
+template <Name N, class T, int Cols, int Count = 1>
+struct Columns {
+  static constexpr Name kName = N;
+  static constexpr int kWidth = Cols * static_cast<int>(sizeof(T)) / 4;
+  static constexpr int kTotal = Count * kWidth;
+  template <class M>
+  using View = TmemView<M, T, Cols>;
+};
+
+/// A kernel's map of tensor memory: its parts one after the other.
+template <class Machine, class... Parts>
+struct TmemMap {
+  using M = Machine;
+  static constexpr int kUsed = (Parts::kTotal + ...);
+  static_assert(kUsed <= 512, "tensor memory has 512 columns");
+  std::uint32_t base;
+
+  /// Columns to allocate: a power of two.
+  static consteval int allocated() {
+    int columns = 32;
+    while (columns < kUsed) columns *= 2;
+    return columns;
+  }
+  /// Matrix `i` of the part of this name.
+  template <Name N>
+  JFA_DEVICE auto at(int i = 0) const {
+    return find<N, 0, Parts...>(i);
+  }
+
+ private:
+  template <Name N, int First, class Part, class... Rest>
+  JFA_DEVICE auto find(int i) const {
+    if constexpr (Part::kName == N) {
+      return typename Part::template View<M>{base +
+                                             static_cast<std::uint32_t>(First + i * Part::kWidth)};
+    } else {
+      return find<N, First + Part::kTotal, Rest...>(i);
+    }
+  }
+};
+
+/// The block's first warp allocates a map's columns, `init` initializes barriers, all threads run
+/// fn(map), and the warp frees them. `address` is in shared memory.
+template <class Map>
+JFA_DEVICE void with_tmem(std::uint32_t& address, auto init, auto fn, Site site = Site::here()) {
+  using M = typename Map::M;
+  const bool allocates = M::warp_index() == 0;
+  if (allocates) {
+    M::tensor_allocate(&address, Map::allocated(), site);
+    M::tensor_relinquish(site);
+  }
+  init_barriers<M>(init, site);
+  const Map map{M::uniform(M::load_shared(&address, site))};
+  fn(map);
+  M::sync_block(site);
+  if (allocates) M::tensor_free(map.base, Map::allocated(), site);
+}
+
+/// Of tcgen05.mma m128 n k16 with fp32 accumulators.
+/// https://docs.nvidia.com/cuda/parallel-thread-execution/#tcgen05-instruction-descriptor
+constexpr JFA_HOST_DEVICE std::uint32_t instruction_descriptor(MmaShape shape) {
+  const std::uint32_t type = shape.type == ElementType::Bf16 ? 1 : 0;
+  return 1u << 4 | type << 7 | type << 10 | std::uint32_t{shape.transpose_a} << 15 |
+         std::uint32_t{shape.transpose_b} << 16 | static_cast<std::uint32_t>(shape.n / 8) << 17 |
+         128u / 16 << 24;
+}
+
+/// d += a b^T (d = a b^T unless `accumulate`), asynchronously: `b` is an N x K tile or view, `a` a
+/// 128 x K one or a TmemView; `transposed(x)` stands for a tile stored as K rows. Called by a warp,
+/// one thread of which issues the MMA; those of one warp execute in order. A barrier that
+/// MmaDone opens says when it is complete.
+/// https://docs.nvidia.com/cuda/parallel-thread-execution/#tcgen05-mma-instructions-mma
+template <class M, int N, class A, class B>
+JFA_DEVICE void mma(TmemView<M, float, N> d, A&& a, B&& b, bool accumulate = true,
+                    Site site = Site::here()) {
+  const auto left = a.view();
+  const auto right = b.view();
+  using Left = std::remove_const_t<decltype(left)>;
+  using Right = std::remove_const_t<decltype(right)>;
+  static_assert(__is_same(typename Left::Element, typename Right::Element), "one type for both");
+  static_assert(Left::kMmaExtent == 128, "an MMA has 128 rows");
+  static_assert(Right::kMmaExtent == N && Right::kMmaDepth == Left::kMmaDepth,
+                "b must be N x K, or K x N inside transposed()");
+  static_assert(N % 16 == 0 && N <= 256, "N is a multiple of 16 up to 256");
+  constexpr std::uint32_t kInstruction = instruction_descriptor(
+      {kElementType<typename Left::Element>, N, Left::kTransposed, Right::kTransposed});
+  const std::uint32_t b_start = mma_start(right);
+  if constexpr (requires { left.address; }) {
+    if (!M::elect(site)) return;
+    JFA_UNROLL
+    for (int k = 0; k < Left::kMmaDepth / 16; ++k) {
+      M::tensor_mma(d.address, left.address + static_cast<std::uint32_t>(8 * k),
+                    mma_step<Right>(b_start, k), kInstruction, k > 0 || accumulate, site);
+    }
+  } else {
+    const std::uint32_t a_start = mma_start(left);
+    if (!M::elect(site)) return;
+    JFA_UNROLL
+    for (int k = 0; k < Left::kMmaDepth / 16; ++k) {
+      M::tensor_mma(d.address, mma_step<Left>(a_start, k), mma_step<Right>(b_start, k),
+                    kInstruction, k > 0 || accumulate, site);
+    }
+  }
+}
+
+/// Who arrives: the tensor core, once all MMAs that the calling warp has issued are complete.
+struct MmaDone {
+  static constexpr int kArrivals = 1;
+  static constexpr Scope kScope = Scope::Block;
+  template <class M>
+  static JFA_DEVICE void arrive(Mbarrier& barrier, Site site) {
+    if (M::elect(site)) M::tensor_commit(&barrier, site);
+  }
+};
+
+/// A 128 x `N` fp32 matrix in the registers of a warpgroup, row t in thread t. Its indices are
+/// compile-time constants, as a Fragment's.
+template <class Machine, int N>
+struct RowFragment {
+  using M = Machine;
+  static constexpr int kRows = 128;
+  static constexpr int kCols = N;
+  using Values = RowValues<M, 1>;
+
+  float values[N];
+  [[no_unique_address]] typename M::FragmentState state;
+
+  static JFA_DEVICE int row() { return M::thread_index() & 127; }
+  JFA_DEVICE void fill(float value, Site site = Site::here()) {
+    state.writing(site);
+    JFA_UNROLL
+    for (float& x : values) x = value;
+  }
+  /// fn(row, col, float& value) for each value.
+  JFA_DEVICE void apply(auto fn, Site site = Site::here()) {
+    state.reading(site);
+    state.writing(site);
+    const int own = row();
+    JFA_UNROLL
+    for (int i = 0; i < N; ++i) fn(own, i, values[i]);
+  }
+  /// value = fn(value, the row's value) for each value of columns Begin .. End - 1.
+  template <int Begin = 0, int End = N, class Fn>
+  JFA_DEVICE void map_rows(const Values& of_row, Fn fn, Site site = Site::here()) {
+    state.reading(site);
+    state.writing(site);
+    JFA_UNROLL
+    for (int i = Begin; i < End; ++i) values[i] = fn(values[i], of_row.values[0]);
+  }
+  /// fn over the row's values in columns Begin .. End - 1.
+  template <int Begin = 0, int End = N, class Fn>
+  JFA_DEVICE Values fold_rows(Fn fn, Site site = Site::here()) {
+    state.reading(site);
+    const float* v = values + Begin;
+    // Four chains: a quarter of the latency.
+    float chains[4] = {v[0], v[1], v[2], v[3]};
+    JFA_UNROLL
+    for (int i = 4; i < End - Begin; ++i) chains[i % 4] = fn(chains[i % 4], v[i]);
+    return {{fn(fn(chains[0], chains[1]), fn(chains[2], chains[3]))}};
+  }
+};
+
+/// Each row's maximum: no other thread holds a part of it.
+template <class M, int N>
+JFA_DEVICE RowValues<M, 1> row_max(RowFragment<M, N>& x, Site site = Site::here()) {
+  return x.fold_rows([](float a, float b) { return M::max(a, b); }, site);
+}
+
+/// Stores rows into a 128-row tile, rounded to its 16-bit elements.
+template <class View, class M, int N>
+JFA_DEVICE void store_fragment(const View& to, RowFragment<M, N>& from, Site site = Site::here()) {
+  static_assert(View::kRows == 128 && View::kCols == N, "the tile has the fragment's shape");
+  using T = typename View::Element;
+  from.state.reading(site);
+  JFA_UNROLL
+  for (int c = 0; c < N; c += 8) {
+    Pack<std::uint32_t, 4> pairs;
+    pack_pairs<M, T, 4>(pairs.values, from.values + c);
+    to.template store<8>(from.row(), c, __builtin_bit_cast(Pack<T, 8>, pairs), site);
+  }
+}
+
+/// Registers that one load or store moves.
+template <int Words>
+inline constexpr int kTmemChunk = Words % 64 == 0   ? 64
+                                  : Words % 32 == 0 ? 32
+                                                    : 16;
+
+/// Loads rows into registers, asynchronously: tmem_wait(to) before `to` is touched or the place is
+/// given away.
+/// https://docs.nvidia.com/cuda/parallel-thread-execution/#tcgen05-instructions-tcgen05-ld
+template <class M, int N>
+JFA_DEVICE void tmem_load(RowFragment<M, N>& to, TmemRows<M, float, N> from,
+                          Site site = Site::here()) {
+  constexpr int kChunk = kTmemChunk<N>;
+  static_assert(N % kChunk == 0, "columns are loaded 16 at a time");
+  JFA_UNROLL
+  for (int c = 0; c < N; c += kChunk) {
+    M::template tensor_load<kChunk>(to.values + c, from.address + static_cast<std::uint32_t>(c),
+                                    to.state, site);
+  }
+}
+
+/// The calling warp's loads are complete.
+template <class M, int N>
+JFA_DEVICE void tmem_wait(RowFragment<M, N>& loaded, Site site = Site::here()) {
+  M::tensor_wait_loads(site);
+  M::settle(loaded.values, loaded.state, site);
+}
+
+/// Stores rows from registers, rounded where elements have 16 bits, asynchronously:
+/// M::tensor_wait_stores() before others are told.
+/// https://docs.nvidia.com/cuda/parallel-thread-execution/#tcgen05-instructions-tcgen05-st
+template <class M, class T, int N>
+JFA_DEVICE void tmem_store(TmemRows<M, T, N> to, RowFragment<M, N>& from,
+                           Site site = Site::here()) {
+  from.state.reading(site);
+  constexpr int kPacked = 4 / static_cast<int>(sizeof(T));
+  constexpr int kChunk = kTmemChunk<N / kPacked>;
+  static_assert(N / kPacked % kChunk == 0, "columns are stored 16 at a time");
+  JFA_UNROLL
+  for (int c = 0; c < N / kPacked; c += kChunk) {
+    const std::uint32_t address = to.address + static_cast<std::uint32_t>(c);
+    if constexpr (kPacked == 1) M::template tensor_store<kChunk>(address, from.values + c, site);
+    if constexpr (kPacked == 2) {
+      std::uint32_t pairs[kChunk];
+      pack_pairs<M, T, kChunk>(pairs, from.values + 2 * c);
+      M::template tensor_store<kChunk>(address, pairs, site);
+    }
+  }
+}
+
+}  // namespace jfa::inline JFA_BACKEND
