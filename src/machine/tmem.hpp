@@ -220,25 +220,24 @@ JFA_DEVICE RowValues<M, 1> row_max(RowFragment<M, N>& x, Site site = Site::here(
   return x.fold_rows([](float a, float b) { return M::max(a, b); }, site);
 }
 
-/// Stores rows into a 128-row tile, rounded to its 16-bit elements.
+/// Stores rows into columns `first_col` and up of a 128-row tile, rounded to its 16-bit elements.
 template <class View, class M, int N>
-JFA_DEVICE void store_fragment(const View& to, RowFragment<M, N>& from, Site site = Site::here()) {
-  static_assert(View::kRows == 128 && View::kCols == N, "the tile has the fragment's shape");
+JFA_DEVICE void store_fragment(const View& to, RowFragment<M, N>& from, int first_col = 0,
+                               Site site = Site::here()) {
+  static_assert(View::kRows == 128 && View::kCols >= N, "the tile has a row a thread");
   using T = typename View::Element;
   from.state.reading(site);
   JFA_UNROLL
   for (int c = 0; c < N; c += 8) {
     Pack<std::uint32_t, 4> pairs;
     pack_pairs<M, T, 4>(pairs.values, from.values + c);
-    to.template store<8>(from.row(), c, __builtin_bit_cast(Pack<T, 8>, pairs), site);
+    to.template store<8>(from.row(), first_col + c, __builtin_bit_cast(Pack<T, 8>, pairs), site);
   }
 }
 
-/// Registers that one load or store moves.
+/// Registers that one load or store moves. They must be neighbours: more at once leave too few others.
 template <int Words>
-inline constexpr int kTmemChunk = Words % 64 == 0   ? 64
-                                  : Words % 32 == 0 ? 32
-                                                    : 16;
+inline constexpr int kTmemChunk = Words % 32 == 0 ? 32 : 16;
 
 /// Loads rows into registers, asynchronously: tmem_wait(to) before `to` is touched or the place is
 /// given away.
@@ -248,6 +247,7 @@ JFA_DEVICE void tmem_load(RowFragment<M, N>& to, TmemRows<M, float, N> from,
                           Site site = Site::here()) {
   constexpr int kChunk = kTmemChunk<N>;
   static_assert(N % kChunk == 0, "columns are loaded 16 at a time");
+  to.state.writing(site);
   JFA_UNROLL
   for (int c = 0; c < N; c += kChunk) {
     M::template tensor_load<kChunk>(to.values + c, from.address + static_cast<std::uint32_t>(c),

@@ -390,19 +390,8 @@ struct Attend {
   JFA_DEVICE void write_lse(const Work& tile, const RowValues<M>& lse) {
     const int first_row = group * K::kGroupRows + o.first_row();
     if (M::lane() % 4 != 0) return;
-    const int head = M::load_shared(&tile.q_head);
-    const int length = M::load_shared(&tile.q_length);
-    const int begin = M::load_shared(&tile.out_begin);
     JFA_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      const int row = first_row + 8 * i;
-      const int query = M::load_shared(&tile.q_row) + (row >> p.pack_log2);
-      const int packed_head = head + (row & ((1 << p.pack_log2) - 1));
-      if (query < length) {
-        float* to = p.outputs.lse + packed_head * p.outputs.lse_head_stride;
-        M::store_global(to + begin + query, lse.values[i]);
-      }
-    }
+    for (int i = 0; i < 2; ++i) K::store_lse(p, tile, first_row + 8 * i, lse.values[i]);
   }
 
   JFA_DEVICE void meet(Site site = Site::here()) const {

@@ -47,5 +47,15 @@ constexpr ForwardConfig forward_config(int head_dim, Tiles tiles, bool half) {
   return c;
 }
 
+/// Of Blackwell's kernel, for tensors of up to `head_dim` columns: 64 or 128.
+constexpr ForwardConfig blackwell_forward_config(int head_dim, bool half) {
+  return {.head_dim = head_dim,
+          .q_slots = 1,
+          .kv_slots = head_dim == 64 ? 8 : 3,
+          .half = half,
+          .shares_keys = false,
+          .polynomial = 4};
+}
+
 }  // namespace JFA_BACKEND
 }  // namespace jfa

@@ -35,8 +35,7 @@ struct ScaledScores {
 
   Params p;
 
-  template <int N>
-  JFA_DEVICE void prepare(Fragment<M, N>& s) const {
+  JFA_DEVICE void prepare(auto& s) const {
     if (p.negative) {
       s.apply([](int, int, float& v) { v = -v; });
     }
@@ -64,8 +63,7 @@ struct CappedScores {
 
   Params p;
 
-  template <int N>
-  JFA_DEVICE void prepare(Fragment<M, N>& s) const {
+  JFA_DEVICE void prepare(auto& s) const {
     s.apply([this](int, int, float& v) { v = tanh(v * p.inner); });
   }
   JFA_DEVICE float scale() const { return p.outer; }

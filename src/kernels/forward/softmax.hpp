@@ -9,17 +9,18 @@ inline namespace JFA_BACKEND {
 inline constexpr float kLog2E = 1.44269504F;
 inline constexpr float kLn2 = 0.693147181F;
 
-/// What a thread knows of its two rows after some blocks. Scores are in units of log2.
-template <class M>
+/// What a thread knows of its rows after some blocks. Scores are in units of log2.
+template <class M, int Rows = 2>
 struct RowState {
-  RowValues<M> shift;  ///< what is subtracted from scores; -inf before the first finite one
-  RowValues<M> sum;    ///< of exp2(score - shift), the calling thread's part
+  using Values = RowValues<M, Rows>;
+  Values shift;  ///< what is subtracted from scores; -inf before the first finite one
+  Values sum;    ///< of exp2(score - shift), the calling thread's part
 
-  static JFA_DEVICE RowState none() { return {{{-__builtin_inff(), -__builtin_inff()}}, {{0, 0}}}; }
+  static JFA_DEVICE RowState none() { return {Values::all(-__builtin_inff()), Values::all(0)}; }
 };
 
-template <class M>
-JFA_DEVICE RowValues<M> finite_or_zero(const RowValues<M>& x) {
+template <class M, int Rows>
+JFA_DEVICE RowValues<M, Rows> finite_or_zero(const RowValues<M, Rows>& x) {
   return x.map([](float v) { return v == -__builtin_inff() ? 0.0F : v; });
 }
 
@@ -28,8 +29,8 @@ JFA_DEVICE RowValues<M> finite_or_zero(const RowValues<M>& x) {
 /// NOTE [lazy shift]: the shift follows a row's maximum only when that has grown by more than
 /// kSlack, so that most blocks leave sums and outputs unscaled. Terms stay below 2^kSlack, which
 /// fp32 sums and both 16-bit formats hold without loss.
-template <class M, int N>
-JFA_DEVICE RowValues<M> move_shift(Fragment<M, N>& s, RowState<M>& rows, float scale) {
+template <class M, int Rows>
+JFA_DEVICE RowValues<M, Rows> move_shift(auto& s, RowState<M, Rows>& rows, float scale) {
   constexpr float kSlack = 8;
   const auto seen = row_max(s) * scale;
   const auto shift =
@@ -49,15 +50,30 @@ JFA_DEVICE void exponentiate(Fragment<M, N>& s, RowState<M>& rows, float scale) 
   rows.sum = rows.sum + partial_row_sum<Begin, End>(s);
 }
 
-/// 1 / sum over all lanes of a row, 0 for a row that saw nothing.
+/// 2^x without the special-function unit, within 1.1e-4 of it and 0 for -inf; x is below 127. A
+/// cubic on [-1/2, 1/2] with the value 1 at 0, found by minimizing the largest relative error.
 template <class M>
-JFA_DEVICE RowValues<M> inverse(const RowValues<M>& sum) {
+JFA_DEVICE float exp2_by_polynomial(float x) {
+  constexpr float kRound = 12582912;  // 1.5 * 2^23: a sum with it holds the nearest integer below
+  x = M::max(x, -127);
+  const float rounded = x + kRound;
+  const float f = x - (rounded - kRound);
+  const float power =
+      M::fma(M::fma(M::fma(0.055008927F, f, 0.242210992F), f, 0.693282931F), f, 1.0F);
+  return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, power) +
+                                       (__builtin_bit_cast(std::uint32_t, rounded) << 23));
+}
+
+/// 1 / sum over all lanes of a row, 0 for a row that saw nothing.
+template <class M, int Rows>
+JFA_DEVICE RowValues<M, Rows> inverse(const RowValues<M, Rows>& sum) {
   return sum.map([](float x) { return x == 0 ? 0.0F : M::reciprocal(x); });
 }
 
 /// Natural-log log-sum-exp; -inf for a row that saw nothing.
-template <class M>
-JFA_DEVICE RowValues<M> log_sum_exp(const RowValues<M>& shift, const RowValues<M>& sum) {
+template <class M, int Rows>
+JFA_DEVICE RowValues<M, Rows> log_sum_exp(const RowValues<M, Rows>& shift,
+                                          const RowValues<M, Rows>& sum) {
   return finite_or_zero(shift).with(sum, [](float m, float l) { return (m + M::log2(l)) * kLn2; });
 }
 

@@ -345,7 +345,6 @@ void tensor_free(std::uint32_t address, int columns, const CallSite& call) {
 void tensor_load(std::uint32_t address, int columns, void* registers, FragmentState& state,
                  const CallSite& call) {
   Engine& engine = Engine::current();
-  state.writing(call);
   MoveItem item{address, columns, static_cast<std::uint32_t*>(registers), engine.site(call)};
   meet(call, &item, [](Engine& at, Warp& warp, const Payloads& payloads) {
     move_warp(at, warp, payloads, TensorUnit::Load);

@@ -1,0 +1,156 @@
+// Attention forward on a jagged batch, for Blackwell. Compiled and emulated, not yet run on
+// hardware.
+//
+//   S = scores(q k^T), masked;  P = softmax(S);  out = P v;  lse = log(sum(exp(S)))
+//
+// for every sequence and head, by tiles of 256 queries in two groups of 128. The shape is that of
+// FlashAttention-4 as its paper describes it: S, P and O in tensor memory, two warpgroups of
+// softmax with a row a thread, and another that scales O when a row's maximum has moved enough.
+//
+// | role     | warps    | registers | does                                                      |
+// | -------- | -------- | --------- | --------------------------------------------------------- |
+// | softmax  | 0 to 7   | 192       | a warpgroup a group: S to P, lse: weigh_rows.hpp           |
+// | correct  | 8 to 11  | 80        | scales both groups' O, then O / sum to SMEM: correct.hpp   |
+// | multiply | 12       | 48        | issues the MMAs: multiply.hpp                             |
+// | load     | 13       | 48        | one thread copies Q tiles, K and V blocks: tiles.hpp       |
+// | schedule | 14       | 48        | takes items, says tile by tile what is to be done          |
+// | store    | 15       | 48        | fills rows of no sequence; one thread copies O out         |
+//
+// Barrier graph, of one group:
+//   schedule --work full--> all others --work empty--> schedule
+//   load --q, kv full--> multiply --q, kv empty, once MMAs are done--> load
+//   multiply --scores--> softmax --weights--> multiply --sums, after a tile's last block--> correct
+//   softmax --factors full--> correct --factors empty--> softmax
+//   correct --weights--> multiply;  correct --o full--> store --o empty--> correct
+//
+// Schedule; a row is what may run at once, block j of a flat stream that goes on from tile to tile:
+//
+// | multiply                     | softmax 0        | softmax 1        | correct                  |
+// | ---------------------------- | ---------------- | ---------------- | ------------------------ |
+// | S1 = Q1 K(j)                 | softmax of S0(j) | ...              | O0 scaled for j          |
+// | O0 += P0 V(j), S0 = Q0 K(j+1) | ...              | softmax of S1(j) | O1 scaled for j | | O1 +=
+// P1 V(j), S1 = Q1 K(j+1) | softmax of S0(j+1) | ...            | O0 scaled for j+1        |
+//
+// SMEM at head_dim 128: Q 64 KiB, 3 blocks of K or V and a group's O of 32 KiB each; work, factors,
+// barriers. (A fourth block leaves too little beside the 1 KiB to which each ring is aligned.)
+// Tensor memory: S of both groups, 128 columns each, P over S; O of both, head_dim columns each.
+#pragma once
+
+#include "kernels/forward/correct.hpp"
+#include "kernels/forward/multiply.hpp"
+#include "kernels/forward/tiles.hpp"
+#include "kernels/forward/weigh_rows.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+template <class Machine, ForwardConfig Config, template <class> class MaskPolicy = NoMask,
+          template <class> class ScorePolicy = ScaledScores>
+struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 128> {
+  using Base = ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 128>;
+  using Base::C;
+  using Base::first_query;
+  using Base::has_rows;
+  using Base::kGroups;
+  using typename Base::KvTile;
+  using typename Base::M;
+  using typename Base::Params;
+  using typename Base::QSlot;
+  using typename Base::QTile;
+  using typename Base::T;
+  using typename Base::Work;
+  static_assert(kGroups == 2 && !C.shares_keys && !Base::Mask::kListed,
+                "two groups; tiles do not share keys, lists are not supported yet");
+
+  static constexpr int kThreads = 512;
+  static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
+  static constexpr int kReaders = 8 + 4 + 3;  // warps that read work
+
+  /// A value for each row of a group: what O is scaled by.
+  struct Factors {
+    float of_row[128];
+  };
+  using Tmem = TmemMap<M, Columns<"scores", float, C.keys, kGroups>,
+                       Columns<"sums", float, C.head_dim, kGroups>>;
+  struct Smem {
+    Ring<M, "q", QSlot, C.q_slots, By<Tma>, FreedBy<MmaDone>> q;
+    Ring<M, "k, v", KvTile, C.kv_slots, By<Tma>, FreedBy<MmaDone>> kv;
+    Ring<M, "o", QTile, C.head_dim == 64 ? 2 : 1, By<OncePerWarp<4>>, FreedBy<OncePerWarp<1>>> o;
+    Ring<M, "work", Work, 4, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
+    Ring<M, "factors", Factors, 1, By<OncePerWarp<4>>, FreedBy<OncePerWarp<4>>> factors[kGroups];
+    Gate<M, "scores", By<MmaDone>> scores[kGroups];
+    Gate<M, "weights", By<OncePerWarp<8>>> weights[kGroups];  // P is stored, O is scaled
+    Gate<M, "sums", By<MmaDone>> sums[kGroups];
+    std::uint32_t tmem;
+  };
+
+  /// Copies O out, group by group.
+  static JFA_DEVICE void store(const Params& p, Smem& smem) {
+    if (p.q_rows.offsets.data != nullptr) {
+      const FillGaps<M, T> gaps{p.outputs, M::lane(), 32};
+      gaps.run(p.q_rows, p.batch);
+    }
+    auto r = smem.work.reader();
+    auto o = smem.o.reader();
+    const bool lead = M::elect();
+    for (;;) {
+      const Work work = M::load_shared(&smem.work.wait(r));
+      smem.work.release(r);
+      if (work.blocks == 0) break;
+      const RaggedRows rows{work.out_begin, work.q_length};
+      for (int group = 0; group < kGroups; ++group) {
+        if (!has_rows(p, work, group)) continue;
+        QTile& tile = smem.o.wait(o);
+        if (lead) {
+          const int row = work.q_row + first_query(p, group);
+          tma_store(p.out, {0, work.q_head, rows.at(row), rows.end(), kRaggedRows}, tile);
+          M::bulk_commit();
+          wait_read<M>();
+        }
+        smem.o.release(o);
+      }
+    }
+  }
+
+  static JFA_DEVICE void init(Smem& smem) {
+    smem.q.init();
+    smem.kv.init();
+    smem.o.init();
+    smem.work.init();
+    for (int group = 0; group < kGroups; ++group) {
+      smem.factors[group].init();
+      smem.scores[group].init();
+      smem.weights[group].init();
+      smem.sums[group].init();
+    }
+  }
+
+  static JFA_DEVICE void run(const Params& p, Smem& smem) {
+    with_tmem<Tmem>(
+        smem.tmem, [&] { init(smem); },
+        [&](const Tmem& tmem) {
+          warp_roles<M>(role<"softmax", Warps{0, 8}, Regs{192}>([&] {
+                          WeighRows<ForwardBlackwell> weigh{p, smem, M::warp_index() / 4};
+                          weigh.run(tmem);
+                        }),
+                        role<"correct", Warps{8, 4}, Regs{80}>([&] {
+                          Correct<ForwardBlackwell> correct{smem};
+                          correct.run(tmem);
+                        }),
+                        role<"drive", Warps{12, 4}, Regs{48}>([&] {
+                          warp_roles<M>(
+                              role<"multiply", Warps{12, 1}>([&] {
+                                Multiply<ForwardBlackwell> multiply{smem};
+                                multiply.run(tmem);
+                              }),
+                              role<"load", Warps{13, 1}>([&] { Base::load(p, smem); }),
+                              role<"schedule", Warps{14, 1}>([&] { Base::schedule(p, smem); }),
+                              role<"store", Warps{15, 1}>([&] { store(p, smem); }));
+                        }));
+        });
+  }
+};
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

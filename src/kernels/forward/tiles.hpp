@@ -1,0 +1,425 @@
+// What the forward kernels of all chips share: their arguments, how the queries of a batch are cut
+// into tiles and a tile's keys into blocks, and the roles that schedule and load. Persistent blocks
+// take items (runs of query tiles) from a plan.
+//
+// | role     | does                                                                    |
+// | -------- | ----------------------------------------------------------------------- |
+// | schedule | takes items, says tile by tile what is to be done: Smem::work           |
+// | load     | one thread copies Q tiles, Smem::q, and K and V blocks in turn, Smem::kv |
+#pragma once
+
+#include "kernels/forward/arguments.hpp"
+#include "kernels/forward/gaps.hpp"
+#include "kernels/forward/mask.hpp"
+#include "kernels/forward/scores.hpp"
+#include "kernels/items.hpp"
+#include "kernels/ragged.hpp"
+#include "plan/schedule.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+struct ForwardConfig {
+  int head_dim = 128;  // of the tiles; tensors may have less
+  int groups = 2;      // warpgroups that attend, 64 rows of a tile each
+  int keys = 128;      // a block
+  int q_slots = 3;
+  int kv_slots = 4;         // for a block of K or of V
+  bool turns = false;       // warpgroups issue MMAs by turns
+  bool half = false;        // fp16 instead of bf16
+  int blocks = 1;           // that a multiprocessor has at once
+  bool shares_keys = true;  // tiles of a run share keys and values, where the mask lets them
+  int polynomial = 0;       // of so many exponentials one is a polynomial; 0: none
+};
+
+/// `Rows`: of a tile, for each warpgroup that attends.
+template <class Machine, ForwardConfig Config, template <class> class MaskPolicy,
+          template <class> class ScorePolicy, int Rows>
+struct ForwardTiles {
+  using M = Machine;
+  static constexpr ForwardConfig C = Config;
+  using Mask = MaskPolicy<M>;
+  using Scores = ScorePolicy<M>;
+  using T = std::conditional_t<C.half, fp16, bf16>;
+
+  static constexpr int kGroups = C.groups;
+  static constexpr int kGroupRows = Rows;
+  static constexpr int kTileRows = kGroups * kGroupRows;
+  static constexpr int kRunTiles = 8;  // of a run at most, so that long ones can be shared out
+
+  /// One tile of queries: what every role needs to know of it.
+  struct alignas(16) Work {
+    Visits visits[kGroups];
+    int blocks;  // of keys; 0: there is no more work
+    int first_block;
+    int first_of_run;  // its keys and values are loaded
+    int last_of_run;   // ... and given back
+    int q_head;        // the first of `pack` heads
+    int kv_head;
+    int q_row;  // first query of the tile, in its sequence
+    int q_end;  // behind its last
+    int q_begin;
+    int q_length;
+    int kv_begin;
+    int kv_length;
+    int out_begin;
+    int block_row;  // of block-sparse lists: the sequence's first
+  };
+
+  /// Of a block of keys in the ring, where lists choose blocks.
+  struct ListedBlock {
+    int place;  // from the tile's first block
+    int flags;  // for each group kVisit and kMasked, and kLast of the tile's last
+  };
+  static constexpr int kVisit = 1;
+  static constexpr int kMasked = 1 << 8;
+  static constexpr int kLast = 1 << 16;
+
+  using QTile = Tile<M, T, kGroupRows, C.head_dim>;
+  using KvTile = Tile<M, T, C.keys, C.head_dim>;
+  struct QSlot {
+    QTile group[kGroups];
+  };
+
+  struct Params {
+    typename M::TensorMap q;
+    typename M::TensorMap k;
+    typename M::TensorMap v;
+    typename M::TensorMap out;
+    OutputRows<T> outputs;
+    const PlannedSequence* plan;
+    DeviceRows q_rows;
+    int batch;
+    int* ticket;
+    int packs;      // of query heads
+    int pack_log2;  // heads of a pack: they share a tile, neighbours in its rows
+    int kv_packs;   // packs that share a key/value head
+    ItemShape shape;
+    typename Mask::Params mask;
+    typename Scores::Params scores;
+  };
+
+  /// The most neighbouring query heads that share keys, and lists, and fill a tile evenly.
+  static int pack_of(int heads_q, int heads_kv, int list_heads) {
+    int pack = 1;
+    while (list_heads <= 1 && pack < kGroupRows && heads_q / heads_kv % (2 * pack) == 0) pack *= 2;
+    return pack;
+  }
+
+  /// How the plan must cut sequences. Runs need tiles that see the same keys.
+  static ItemShape item_shape(int heads_q, int heads_kv, int list_heads = 0) {
+    return {kTileRows / pack_of(heads_q, heads_kv, list_heads), C.keys,
+            Mask::kSharesKeys && C.shares_keys ? C.kv_slots / 2 * C.keys : 0, kRunTiles};
+  }
+
+  static Params make_params(const ForwardArguments<T>& a) {
+    const int pack = pack_of(a.heads_q, a.heads_kv, a.lists.heads);
+    const auto map = [&]<class View>(View*, T* base, int heads, const std::int64_t(&strides)[2],
+                                     int packed) {
+      return M::make_tensor_map(
+          ragged_map<View>(base, a.head_dim, heads, strides[0], strides[1], packed));
+    };
+    typename QTile::View* q_view = nullptr;
+    typename KvTile::View* kv_view = nullptr;
+    int pack_log2 = 0;
+    while (1 << pack_log2 < pack) ++pack_log2;
+    return {map(q_view, a.q, a.heads_q, a.q_strides, pack),
+            map(kv_view, a.k, a.heads_kv, a.k_strides, 1),
+            map(kv_view, a.v, a.heads_kv, a.v_strides, 1),
+            map(q_view, a.out, a.heads_q, a.out_strides, pack),
+            {a.out, a.lse, a.out_strides[0], a.out_strides[1], a.lse_head_stride, a.heads_q,
+             a.head_dim},
+            a.plan,
+            a.q_rows,
+            a.batch,
+            a.ticket,
+            a.heads_q / pack,
+            pack_log2,
+            a.heads_q / a.heads_kv / pack,
+            item_shape(a.heads_q, a.heads_kv, a.lists.heads),
+            Mask::Params::of(a.window, a.lists),
+            Scores::Params::of(a.softmax_scale, a.softcap)};
+  }
+
+  /// The first query of a warpgroup's part of a tile, counted from the tile's.
+  static JFA_DEVICE int first_query(const Params& p, int group) {
+    return group * kGroupRows >> p.pack_log2;
+  }
+  /// Whether a warpgroup has rows in a tile. Roles that skip a warpgroup's part ask this.
+  static JFA_DEVICE bool has_rows(const Params& p, const Work& work, int group) {
+    return work.q_row + first_query(p, group) < work.q_end;
+  }
+
+  /// Writes the natural-log log-sum-exp of row `row` of a tile in shared memory, if there is one.
+  static JFA_DEVICE void store_lse(const Params& p, const Work& tile, int row, float lse) {
+    const int query = M::load_shared(&tile.q_row) + (row >> p.pack_log2);
+    if (query >= M::load_shared(&tile.q_length)) return;
+    const int head = M::load_shared(&tile.q_head) + (row & ((1 << p.pack_log2) - 1));
+    float* to = p.outputs.lse + head * p.outputs.lse_head_stride;
+    M::store_global(to + M::load_shared(&tile.out_begin) + query, lse);
+  }
+
+  // ---- schedule
+
+  /// Blocks begin .. end - 1 of a sequence.
+  struct Blocks {
+    int begin;
+    int end;
+  };
+
+  /// The blocks that hold visible keys of `queries`. Queries that see no key visit one block,
+  /// masked whole: they have outputs to write.
+  static JFA_DEVICE Blocks blocks_of(const Params& p, Range queries, Extent extent) {
+    const Range keys = Mask::some_keys(p.mask, queries, extent);
+    const int begin = keys.begin < 0 ? 0 : static_cast<int>(keys.begin);
+    if (keys.end <= begin) return {0, 1};
+    return {begin / C.keys, (static_cast<int>(keys.end) + C.keys - 1) / C.keys};
+  }
+
+  /// What `group` visits of a tile's blocks.
+  static JFA_DEVICE Visits visits_of(const Params& p, int group, Range tile, Extent extent,
+                                     Blocks blocks) {
+    const std::int64_t first = tile.begin + first_query(p, group);
+    const std::int64_t last = tile.begin + first_query(p, group + 1);
+    const Range queries{first, last < tile.end ? last : tile.end};
+    if (queries.begin >= queries.end) return {};
+    const Blocks own = blocks_of(p, queries, extent);
+    const Range plain = Mask::all_keys(p.mask, queries, extent);
+    const int plain_begin = plain.begin < 0 ? 0 : static_cast<int>(plain.begin);
+    const int plain_end = plain.end < 0 ? 0 : static_cast<int>(plain.end);
+    // Rows that see no key may stand beside rows whose blocks begin later; any block will do.
+    const bool inside = own.begin >= blocks.begin && own.end <= blocks.end;
+    return {inside ? own.begin - blocks.begin : 0, inside ? own.end - blocks.begin : 1,
+            (plain_begin + C.keys - 1) / C.keys - blocks.begin, plain_end / C.keys - blocks.begin};
+  }
+
+  /// Queries of one of a sequence's `tiles` tiles. Warpgroups' parts are dealt out evenly: two
+  /// tiles of two take less time than one of three and one of one.
+  static JFA_DEVICE Range queries_of(const Params& p, int q_length, int tiles, int tile) {
+    const int part = first_query(p, 1);
+    const int parts = (q_length + part - 1) / part;
+    const int each = parts / tiles;
+    const int larger = parts % tiles;  // tiles with one part more
+    const int begin = each * tile + (tile < larger ? tile : larger);
+    const int end = (begin + each + (tile < larger ? 1 : 0)) * part;
+    return {begin * part, end < q_length ? end : q_length};
+  }
+
+  /// The tile's work, all but its place in a run. `tile` counts from the sequence's first.
+  static JFA_DEVICE Work describe(const Params& p, const PlannedSequence& s, int pack, int tiles,
+                                  int tile) {
+    const Range queries = queries_of(p, s.q_length, tiles, tile);
+    const Extent extent{s.q_length, s.kv_length};
+    const Blocks blocks = blocks_of(p, queries, extent);
+    Work work{.visits = {},
+              .blocks = blocks.end - blocks.begin,
+              .first_block = blocks.begin,
+              .first_of_run = 1,
+              .last_of_run = 1,
+              .q_head = pack << p.pack_log2,
+              .kv_head = pack / p.kv_packs,
+              .q_row = static_cast<int>(queries.begin),
+              .q_end = static_cast<int>(queries.end),
+              .q_begin = s.q_begin,
+              .q_length = s.q_length,
+              .kv_begin = s.kv_begin,
+              .kv_length = s.kv_length,
+              .out_begin = s.out_begin,
+              .block_row = 0};
+    if constexpr (Mask::kListed) {
+      const int* first_rows = p.mask.lists.first_rows;
+      if (first_rows != nullptr) work.block_row = M::load_global(first_rows + s.index);
+    }
+    JFA_UNROLL
+    for (int group = 0; group < kGroups; ++group) {
+      work.visits[group] = visits_of(p, group, queries, extent, blocks);
+    }
+    return work;
+  }
+
+  struct Place {
+    int pack;
+    int run;
+  };
+
+  /// The pack of heads and the run of a sequence's item `i`. Where a mask gives runs different
+  /// costs, the last, most expensive under causal masks, come first, over as many packs as have
+  /// their keys and values in L2 together; but the cheaper half of runs after the dearer half of
+  /// all packs, and so on: what comes last of a sequence must be cheap, or few blocks work at the
+  /// end.
+  static JFA_DEVICE Place place_of(const Params& p, const PlannedSequence& s, int i) {
+    constexpr int kCachedBytes = 24 << 20;
+    int together = 1;
+    int begin = 0;
+    int end = s.items;
+    if constexpr (!Mask::kSharesKeys) {
+      const int row_bytes = 2 * C.head_dim * static_cast<int>(sizeof(T));
+      const int fitting = kCachedBytes / row_bytes / (s.kv_length + 1);
+      together = fitting < 1 ? 1 : fitting < p.packs ? fitting : p.packs;
+      for (begin = end / 2; i >= (end - begin) * p.packs; begin = end / 2) {
+        i -= (end - begin) * p.packs;
+        end = begin;
+      }
+    }
+    const int runs = end - begin;
+    const int before = i / (runs * together) * together;
+    const int size = before + together < p.packs ? together : p.packs - before;
+    const int within = i - before * runs;
+    return {before + within % size, end - 1 - within / size};
+  }
+
+  static JFA_DEVICE void schedule(const Params& p, auto& smem) {
+    auto w = smem.work.writer();
+    const auto publish = [&](const Work& work) {
+      smem.work.fill(w, [&](Work& slot) {
+        if (M::lane() == 0) M::store_shared(&slot, work);
+      });
+    };
+    const int items = M::load_global(&p.plan[p.batch].first_item) * p.packs;
+    int at = 0;
+    for (int item = M::block_index(); item < items;) {
+      const int ticket = M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
+      at = find_item<M>(p.plan, p.batch, p.packs, at, item);
+      const PlannedSequence s = M::load_global(&p.plan[at]);
+      const Place place = place_of(p, s, item - s.first_item * p.packs);
+      const int run_tiles = p.shape.tiles_of_item(s.kv_length);
+      const int tiles = p.shape.tiles(s.q_length);
+      const int first = place.run * run_tiles;
+      const int last = first + run_tiles < tiles ? first + run_tiles : tiles;
+      for (int tile = first; tile < last; ++tile) {
+        Work work = describe(p, s, place.pack, tiles, tile);
+        work.first_of_run = tile == first ? 1 : 0;
+        work.last_of_run = tile == last - 1 ? 1 : 0;
+        publish(work);
+      }
+      const int drawn = M::shuffle(ticket, 0);
+      // One draw an item: this was the last of the launch.
+      if (drawn == items - 1 && M::lane() == 0) M::atomic_add(p.ticket, -items);
+      item = M::grid_size() + drawn;
+    }
+    publish(Work{});
+  }
+
+  // ---- load
+
+  template <class Cursor>
+  static JFA_DEVICE void load_q(const Params& p, auto& smem, Cursor& q, const Work& work) {
+    const RaggedRows rows{work.q_begin, work.q_length};
+    smem.q.fill(q, [&](QSlot& slot, Mbarrier& full) {
+      for (int group = 0; group < kGroups; ++group) {
+        // Without rows it is zeros from behind the sequence.
+        const int row =
+            has_rows(p, work, group) ? work.q_row + first_query(p, group) : work.q_length;
+        tma_load(full, slot.group[group], p.q,
+                 {0, work.q_head, rows.at(row), rows.end(), kRaggedRows});
+      }
+    });
+  }
+
+  static JFA_DEVICE void load(const Params& p, auto& smem) {
+    auto r = smem.work.reader();
+    auto q = smem.q.writer();
+    auto kv = smem.kv.writer();
+    const bool lead = M::elect();
+    for (;;) {
+      const Work work = M::load_shared(&smem.work.wait(r));
+      smem.work.release(r);
+      if (work.blocks == 0) break;
+      if (!lead) continue;
+      load_q(p, smem, q, work);
+      if constexpr (Mask::kListed) {
+        load_listed(p, smem, kv, work);
+        continue;
+      }
+      if (work.first_of_run == 0) continue;
+      for (int place = work.blocks - 1; place >= 0; --place)
+        load_block(p, smem, kv, work, place, 0);
+    }
+  }
+
+  template <class Cursor>
+  static JFA_DEVICE void load_block(const Params& p, auto& smem, Cursor& kv, const Work& work,
+                                    int place, int flags) {
+    const RaggedRows rows{work.kv_begin, work.kv_length};
+    const int row = rows.at((work.first_block + place) * C.keys);
+    smem.kv.fill(kv, [&](KvTile& k, Mbarrier& full) {
+      if constexpr (Mask::kListed)
+        M::store_shared(&smem.listed[kv.slot], ListedBlock{place, flags});
+      tma_load(full, k, p.k, {0, work.kv_head, row, rows.end(), kRaggedRows});
+    });
+    smem.kv.fill(kv, [&](KvTile& v, Mbarrier& full) {
+      tma_load(full, v, p.v, {0, work.kv_head, row, rows.end(), kRaggedRows});
+    });
+  }
+
+  /// Which groups visit the block at `place` of a tile, of those that `members` names.
+  static JFA_DEVICE int visitors(const Work& work, int members, int place) {
+    int flags = 0;
+    JFA_UNROLL
+    for (int group = 0; group < kGroups; ++group) {
+      const Visits& own = work.visits[group];
+      if ((members >> group & 1) == 0 || place < own.begin || place >= own.end) continue;
+      flags |= kVisit << group;
+      if (place < own.plain_begin || place >= own.plain_end) flags |= kMasked << group;
+    }
+    return flags;
+  }
+
+  /// The blocks that the lists of a tile's groups name, from the last down. A tile loads at least
+  /// one, whether or not anybody visits it.
+  template <class Cursor>
+  static JFA_DEVICE void load_listed(const Params& p, auto& smem, Cursor& kv, const Work& work) {
+    const BlockLists& lists = p.mask.lists;
+    ListedBlock ready{0, 0};  // is loaded when the one after it is known, or known to be none
+    const auto visit = [&](int members, int place) {
+      const int flags = visitors(work, members, place);
+      if (flags == 0) return;
+      if (ready.flags != 0) load_block(p, smem, kv, work, ready.place, ready.flags);
+      ready = {place, flags};
+    };
+    if (lists.row_offsets.data == nullptr) {
+      for (int place = work.blocks - 1; place >= 0; --place) visit((1 << kGroups) - 1, place);
+    } else {
+      each_column(p, work, [&](int members, int column) {
+        if (column > work.kv_length / lists.block_kv) return;
+        const int parts = lists.block_kv / C.keys;
+        const int begin = column * parts - work.first_block;
+        const int end = begin + parts < work.blocks ? begin + parts : work.blocks;
+        for (int place = end - 1; place >= begin && place >= 0; --place) visit(members, place);
+      });
+    }
+    load_block(p, smem, kv, work, ready.place, ready.flags | kLast);
+  }
+
+  /// fn(groups, column) for each column that lists name for some of a tile's groups, falling.
+  template <class Fn>
+  static JFA_DEVICE void each_column(const Params& p, const Work& work, Fn fn) {
+    const BlockLists& lists = p.mask.lists;
+    ListedColumns<M> columns[kGroups];
+    JFA_UNROLL
+    for (int group = 0; group < kGroups; ++group) {
+      if (!has_rows(p, work, group)) continue;
+      const int row = (work.q_row + first_query(p, group)) / lists.block_q;
+      columns[group] = ListedColumns<M>::of(lists, work.q_head, std::int64_t{work.block_row} + row);
+    }
+    for (;;) {
+      int column = -1;
+      JFA_UNROLL
+      for (int group = 0; group < kGroups; ++group) {
+        column = columns[group].column > column ? columns[group].column : column;
+      }
+      if (column < 0) return;
+      int members = 0;
+      JFA_UNROLL
+      for (int group = 0; group < kGroups; ++group) {
+        if (columns[group].column != column) continue;
+        members |= 1 << group;
+        columns[group].advance(lists);
+      }
+      fn(members, column);
+    }
+  }
+};
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa

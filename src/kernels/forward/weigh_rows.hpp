@@ -1,0 +1,107 @@
+// What a softmax warpgroup of Blackwell's forward kernel does: 128 rows of each tile, one a thread,
+// block by block from scores to weights.
+#pragma once
+
+#include "kernels/forward/mask.hpp"
+#include "kernels/forward/softmax.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+/// `K` is the kernel, ForwardBlackwell<...>.
+template <class K>
+struct WeighRows {
+  using M = typename K::M;
+  using Smem = typename K::Smem;
+  using Work = typename K::Work;
+  using Values = RowValues<M, 1>;
+
+  const typename K::Params& p;
+  Smem& smem;
+  const int group;
+
+  RowState<M, 1> rows = {};
+  typename M::Phase scores = M::Phase::first();
+  typename std::remove_extent_t<decltype(Smem::factors)>::Cursor factors = {};
+
+  JFA_DEVICE void run(const typename K::Tmem& tmem) {
+    const auto place = tmem.template at<"scores">(group).own_rows();
+    auto r = smem.work.reader();
+    for (;;) {
+      const Work& tile = smem.work.wait(r);
+      const int begin = known(tile.visits[group].begin);
+      const int end = known(tile.visits[group].end);
+      if (known(tile.blocks) == 0) break;
+      rows = RowState<M, 1>::none();
+      for (int block = end - 1; block >= begin; --block)
+        weigh(tile, block, block == end - 1, place);
+      if (begin < end) finish(tile);
+      smem.work.release(r);
+    }
+  }
+
+  static JFA_DEVICE int known(const int& x) { return M::uniform(M::load_shared(&x)); }
+
+  /// Scores of one block to weights, in place.
+  JFA_DEVICE void weigh(const Work& tile, int block, bool first, const auto& place) {
+    RowFragment<M, K::C.keys> s;
+    smem.scores[group].pass(scores);
+    M::tensor_fence_after();  // S, written by MMAs, before it is loaded
+    tmem_load(s, place);
+    tmem_wait(s);
+    const typename K::Scores policy{p.scores};
+    policy.prepare(s);
+    if (masked(tile, block)) hide(s, tile, block);
+    const Values factor = move_shift(s, rows, policy.scale());
+    if (!first) send(factor);
+    const float shift = finite_or_zero(rows.shift).values[0];
+    s.apply([&](int, int col, float& v) {
+      const float x = M::fma(v, policy.scale(), -shift);
+      constexpr int kOne = K::C.polynomial;
+      v = kOne != 0 && col % kOne == kOne - 1 ? exp2_by_polynomial<M>(x) : M::exp2(x);
+    });
+    tmem_store(place.template as<typename K::T>(), s);
+    rows.sum = rows.sum + s.fold_rows(Sum());
+    M::tensor_wait_stores();
+    M::tensor_fence_before();  // S loaded and P stored, before MMAs overwrite one and read the
+                               // other
+    smem.weights[group].open();
+  }
+
+  /// Whether the mask hides a part of a block.
+  JFA_DEVICE bool masked(const Work& tile, int block) const {
+    const Visits& visits = tile.visits[group];
+    return block < known(visits.plain_begin) || block >= known(visits.plain_end);
+  }
+  JFA_DEVICE void hide(auto& s, const Work& tile, int block) const {
+    const typename K::Mask mask{
+        p.mask, TileRows{.first = M::load_shared(&tile.q_row) + K::first_query(p, group),
+                         .pack_log2 = p.pack_log2,
+                         .q_length = M::load_shared(&tile.q_length),
+                         .kv_length = M::load_shared(&tile.kv_length)}};
+    const int first_key = (M::load_shared(&tile.first_block) + block) * K::C.keys;
+    s.apply([&](int row, int col, float& value) {
+      value = mask.sees(row, first_key + col) ? value : -__builtin_inff();
+    });
+  }
+
+  /// Tells the correct role what to scale O by.
+  JFA_DEVICE void send(const Values& factor, Site site = Site::here()) {
+    smem.factors[group].fill(
+        factors,
+        [&](typename K::Factors& to) {
+          M::store_shared(&to.of_row[M::thread_index() & 127], factor.values[0], site);
+        },
+        site);
+  }
+
+  JFA_DEVICE void finish(const Work& tile) {
+    send(inverse(rows.sum));
+    if (p.outputs.lse == nullptr) return;
+    const int row = group * K::kGroupRows + (M::thread_index() & 127);
+    K::store_lse(p, tile, row, log_sum_exp(rows.shift, rows.sum).values[0]);
+  }
+};
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa
