@@ -52,8 +52,12 @@ void expose_forward(const Problem& problem, const ForwardOutputs& outputs,
   exposure.add("planned", workspace + kTicketBytes, sequences_bytes(problem), BufferUse::Scratch);
 }
 
+using ForwardKernels = std::span<const ForwardKernel<EmulatedQueue>>;
+
 class EmulatorEngine : public Engine {
  public:
+  explicit EmulatorEngine(ForwardKernels forward_kernels) : forward_kernels_(forward_kernels) {}
+
   Status available() const override { return {}; }
 
   /// Plans are kept in memory of their own.
@@ -68,7 +72,7 @@ class EmulatorEngine : public Engine {
                    std::unique_ptr<EnginePlan>& plan) const override {
     const ForwardKernel<EmulatedQueue>* forward = nullptr;
     const BackwardKernel<EmulatedQueue>* backward = nullptr;
-    JFA_RETURN_IF_ERROR(choose(emulated_forward_kernels(), problem, forward));
+    JFA_RETURN_IF_ERROR(choose(forward_kernels_, problem, forward));
     if (!choose_backward(emulated_backward_kernels(), problem, backward).ok()) backward = nullptr;
     auto made = std::make_unique<EmulatedPlan>();
     JFA_RETURN_IF_ERROR(made->memory.acquire({}, plan_bytes(problem)));
@@ -87,7 +91,7 @@ class EmulatorEngine : public Engine {
   Status forward(const Problem& problem, const ForwardOutputs& outputs, const Execution& given,
                  const EnginePlan* given_plan) const override {
     const ForwardKernel<EmulatedQueue>* kernel = nullptr;
-    JFA_RETURN_IF_ERROR(choose(emulated_forward_kernels(), problem, kernel));
+    JFA_RETURN_IF_ERROR(choose(forward_kernels_, problem, kernel));
     const DevicePlan* plan = device_plan(given_plan);
     Execution execution = given;
     Workspace workspace;
@@ -125,12 +129,20 @@ class EmulatorEngine : public Engine {
       return enqueue_backward<M>(*kernel, problem, inputs, outputs, execution, plan, queue);
     });
   }
+
+ private:
+  ForwardKernels forward_kernels_;
 };
 
 }  // namespace
 
 const Engine& emulated_engine() {
-  static const EmulatorEngine the_engine;
+  static const EmulatorEngine the_engine(emulated_forward_kernels());
+  return the_engine;
+}
+
+const Engine& emulated_blackwell_engine() {
+  static const EmulatorEngine the_engine(emulated_blackwell_forward_kernels());
   return the_engine;
 }
 

@@ -46,6 +46,7 @@ struct EmulatedQueue {
 };
 
 std::span<const ForwardKernel<EmulatedQueue>> emulated_forward_kernels();
+std::span<const ForwardKernel<EmulatedQueue>> emulated_blackwell_forward_kernels();
 std::span<const BackwardKernel<EmulatedQueue>> emulated_backward_kernels();
 
 }  // namespace jfa

@@ -22,12 +22,15 @@ using emulator::RunOptions;
 using emulator::Subject;
 using M = EmulatedHopper;
 
+using ForwardKernels = std::span<const ForwardKernel<EmulatedQueue>>;
+
 /// A batch, a kernel for it and its plan. Runs on several threads share one and only read it.
 struct Work {
-  Work(Batch given, Options options) : batch(std::move(given)) {
+  Work(Batch given, Options options, ForwardKernels kernels = emulated_forward_kernels())
+      : batch(std::move(given)) {
     options.mask.block_sparse = batch.mask().block_sparse;
     throw_if_failed(check_inputs(batch.inputs(), options, {}, problem));
-    throw_if_failed(choose(emulated_forward_kernels(), problem, kernel));
+    throw_if_failed(choose(kernels, problem, kernel));
     plan.resize((sequences_bytes(problem) + sizeof(PlannedSequence) - 1) / sizeof(PlannedSequence));
     EmulatedQueue queue;
     expose_plan(queue, plan.data(), BufferUse::Scratch);
@@ -140,11 +143,31 @@ Outcome forward(const Work& work, const reference::ForwardResult& want, const Ru
       [&] { return compare(out, lse, want); });
 }
 
-Subject forward_subject(std::string name, const Case& c, const Options& options) {
-  auto work = std::make_shared<const Work>(make_batch(c, 1), options);
+Subject forward_subject(std::string name, const Case& c, const Options& options,
+                        ForwardKernels kernels = emulated_forward_kernels()) {
+  auto work = std::make_shared<const Work>(make_batch(c, 1), options, kernels);
   auto want = std::make_shared<const reference::ForwardResult>(reference::forward(work->problem));
   return {std::move(name),
           [work, want](const RunOptions& run) { return forward(*work, *want, run); }};
+}
+
+/// Blackwell's kernel: one group of rows and two, several tiles, blocks that only one group visits;
+/// scores large enough to move a row's shift; more tiles of a single block than there is work at once.
+std::vector<Subject> blackwell_subjects() {
+  Case c;
+  c.q_lengths = {130, 300, 1, 0, 260, 40, 40, 40, 40, 40, 40, 40, 40, 40};
+  c.kv_lengths = {260, 500, 0, 7, 129, 60, 60, 60, 60, 60, 60, 60, 60, 60};
+  Options large;
+  large.softmax_scale = 3;
+  Case masked;
+  masked.head_dim = 128;
+  masked.q_lengths = {130, 300, 1, 0, 260};
+  masked.kv_lengths = {260, 700, 1, 7, 400};
+  Options causal;
+  causal.mask.causal = true;
+  const ForwardKernels kernels = emulated_blackwell_forward_kernels();
+  return {forward_subject("forward_blackwell", c, large, kernels),
+          forward_subject("forward_blackwell_128", masked, causal, kernels)};
 }
 
 // ---- backward
@@ -383,6 +406,7 @@ std::vector<Subject> kernel_subjects() {
       forward_subject("forward_256", widest, causal),
       forward_subject("forward_listed", listed, {}),
       forward_subject("forward_softcap", capped, softcap)};
+  for (Subject& subject : blackwell_subjects()) all.push_back(std::move(subject));
   for (Subject& subject : backward_subjects()) all.push_back(std::move(subject));
   return all;
 }

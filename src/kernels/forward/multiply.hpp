@@ -41,16 +41,15 @@ struct Multiply {
       for (int block = work.blocks - 1; block >= 0; --block) {
         step<0>(tmem, work.visits[0], block);
         step<1>(tmem, work.visits[1], block);
-        smem.kv.wait(k);
         give_back(k);
-        if (holds) give_back_v();
+        if (holds) give_back(v);
         holds = true;
       }
       smem.q.release(q);
     }
     add_values<0>(tmem);
     add_values<1>(tmem);
-    if (holds) give_back_v();
+    if (holds) give_back(v);
     smem.kv.drain(k);  // nobody else waits for the last commits
     smem.q.drain(q);
   }
@@ -81,14 +80,12 @@ struct Multiply {
     if (hand.last) smem.sums[Group].open();
   }
 
-  /// Gives K or V back once all MMAs so far are complete, and goes on to the next block's.
+  /// Gives K or V back once all MMAs so far are complete, and goes on to the next block's. NOTE [all
+  /// blocks are visited]: windows leave no hole between the groups' keys, so that one of the groups has
+  /// waited for K and V.
   JFA_DEVICE void give_back(KvCursor& at) {
     smem.kv.release(at);
     at.advance();
-  }
-  JFA_DEVICE void give_back_v() {
-    smem.kv.wait(v);
-    give_back(v);
   }
 };
 

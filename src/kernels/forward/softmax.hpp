@@ -50,20 +50,6 @@ JFA_DEVICE void exponentiate(Fragment<M, N>& s, RowState<M>& rows, float scale) 
   rows.sum = rows.sum + partial_row_sum<Begin, End>(s);
 }
 
-/// 2^x without the special-function unit, within 1.1e-4 of it and 0 for -inf; x is below 127. A
-/// cubic on [-1/2, 1/2] with the value 1 at 0, found by minimizing the largest relative error.
-template <class M>
-JFA_DEVICE float exp2_by_polynomial(float x) {
-  constexpr float kRound = 12582912;  // 1.5 * 2^23: a sum with it holds the nearest integer below
-  x = M::max(x, -127);
-  const float rounded = x + kRound;
-  const float f = x - (rounded - kRound);
-  const float power =
-      M::fma(M::fma(M::fma(0.055008927F, f, 0.242210992F), f, 0.693282931F), f, 1.0F);
-  return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, power) +
-                                       (__builtin_bit_cast(std::uint32_t, rounded) << 23));
-}
-
 /// 1 / sum over all lanes of a row, 0 for a row that saw nothing.
 template <class M, int Rows>
 JFA_DEVICE RowValues<M, Rows> inverse(const RowValues<M, Rows>& sum) {

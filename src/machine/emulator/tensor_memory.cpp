@@ -188,7 +188,11 @@ void issue_mma(std::uint32_t d, std::uint32_t instruction, bool accumulate, Tens
   const std::string who = "MMA issued by " + engine.describe(lane);
   touch_left(engine, step, access, who);
   touch_operand(engine, step.b, "B", access, who);
-  touch_accumulator(engine, step, access, who);
+  // Steps of one product write the same cells at the same time.
+  const auto& open = warp.tensor_pipe.open;
+  const bool goes_on =
+      accumulate && !open.empty() && open.back().d == d && open.back().columns == step.columns;
+  if (!goes_on) touch_accumulator(engine, step, access, who);
   raise(lane.block->copies, access.epoch);
   warp.tensor_pipe.open.push_back(step);
   warp.tensor_pipe.async = lane.known.async;
