@@ -47,7 +47,7 @@ struct Blackwell : Hopper {
         "tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], b, %4, p;}",
         "r"(d), "r"(a), "r"(b.low), "r"(b.high), "r"(instruction), "r"(int{accumulate}));
   }
-  /// P#tcgen05-async-sync-operations-commit
+  /// P#tcgen-async-sync-operations-commit
   static JFA_DEVICE void tensor_commit(Mbarrier* barrier, Site = {}) {
     JFA_PTX("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];",
             "r"(shared_address(barrier)));
