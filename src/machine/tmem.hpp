@@ -235,7 +235,7 @@ JFA_DEVICE void store_fragment(const View& to, RowFragment<M, N>& from, int firs
   }
 }
 
-/// Registers that one load or store moves. They must be neighbours: more at once leave too few others.
+/// Registers that one load or store moves. They must be neighbours: more at once leave too few.
 template <int Words>
 inline constexpr int kTmemChunk = Words % 32 == 0 ? 32 : 16;
 

@@ -80,9 +80,9 @@ struct Multiply {
     if (hand.last) smem.sums[Group].open();
   }
 
-  /// Gives K or V back once all MMAs so far are complete, and goes on to the next block's. NOTE [all
-  /// blocks are visited]: windows leave no hole between the groups' keys, so that one of the groups has
-  /// waited for K and V.
+  /// Gives K or V back once all MMAs so far are complete, and goes on to the next block's.
+  /// NOTE [all blocks are visited]: windows leave no hole between the groups' keys, so that one of
+  /// the groups has waited for K and V.
   JFA_DEVICE void give_back(KvCursor& at) {
     smem.kv.release(at);
     at.advance();
