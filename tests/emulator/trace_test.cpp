@@ -12,18 +12,18 @@
 namespace jfa::emulator {
 namespace {
 
-Trace softmax_trace(Schedule schedule) {
+Trace trace_of(const std::string& name, Schedule schedule) {
   RunOptions options;
   options.schedule = schedule;
   options.trace = true;
   for (const Subject& subject : sample_subjects()) {
-    if (subject.name == "softmax") return subject.run(options).result.trace;
+    if (subject.name == name) return subject.run(options).result.trace;
   }
   return {};
 }
 
 TEST(Trace, EventsAreNumberedAndCausesComeBefore) {
-  const Trace trace = softmax_trace(Schedule::Random);
+  const Trace trace = trace_of("softmax", Schedule::Random);
   ASSERT_GT(trace.events.size(), 1000u);
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     ASSERT_EQ(trace.events[i].number, static_cast<std::int64_t>(i));
@@ -35,7 +35,7 @@ TEST(Trace, EventsAreNumberedAndCausesComeBefore) {
 
 TEST(Trace, PerfettoHasWaitsNamedByBarriersAndArrowsInPairs) {
   std::ostringstream out;
-  write_perfetto(softmax_trace(Schedule::CopiesLate), out);
+  write_perfetto(trace_of("softmax", Schedule::CopiesLate), out);
   const auto json = nlohmann::json::parse(out.str());
   std::map<std::string, int> names, phases;
   for (const auto& event : json.at("traceEvents")) {
@@ -51,7 +51,7 @@ TEST(Trace, PerfettoHasWaitsNamedByBarriersAndArrowsInPairs) {
 
 TEST(Trace, SvgHasALineForEachWarp) {
   std::ostringstream out;
-  write_svg(softmax_trace(Schedule::RoundRobin), out);
+  write_svg(trace_of("softmax", Schedule::RoundRobin), out);
   const std::string svg = out.str();
   EXPECT_EQ(svg.rfind("<svg", 0), 0u);
   for (const char* text : {"warp 0 load", "warp 4 softmax", "warp 7 softmax", "copies", "</svg>"}) {
@@ -60,7 +60,7 @@ TEST(Trace, SvgHasALineForEachWarp) {
 }
 
 TEST(Trace, WaitingIsSortedAndSaysWho) {
-  const auto rows = waiting(softmax_trace(Schedule::CopiesLate));
+  const auto rows = waiting(trace_of("softmax", Schedule::CopiesLate));
   ASSERT_FALSE(rows.empty());
   bool found = false;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -75,15 +75,25 @@ TEST(Trace, WaitingIsSortedAndSaysWho) {
 
 TEST(Trace, WiringNamesReleasersAndWaiters) {
   std::map<std::string, Wire> wires;
-  for (auto& wire : wiring(softmax_trace(Schedule::Random))) wires[wire.barrier] = wire;
+  for (auto& wire : wiring(trace_of("softmax", Schedule::Random))) wires[wire.barrier] = wire;
   using Names = std::set<std::string>;
   EXPECT_EQ(wires["rows full"].released_by, (Names{"copies of load", "load"}));
   EXPECT_EQ(wires["rows full"].waited_for_by, Names{"softmax"});
   EXPECT_EQ(wires["rows empty"].released_by, Names{"softmax"});
   EXPECT_EQ(wires["rows empty"].waited_for_by, Names{"load"});
   std::ostringstream graph;
-  write_wiring_graph(softmax_trace(Schedule::Random), graph);
+  write_wiring_graph(trace_of("softmax", Schedule::Random), graph);
   EXPECT_NE(graph.str().find("\"softmax\" -> \"load\" [label=\"rows empty\"]"), std::string::npos);
+}
+
+TEST(Trace, WiringNamesWhoseMmasRelease) {
+  int found = 0;
+  for (const Wire& wire : wiring(trace_of("tmem_gemm", Schedule::Random))) {
+    if (wire.barrier != "stages empty" && wire.barrier != "products full") continue;
+    EXPECT_EQ(wire.released_by, std::set<std::string>{"MMAs of multiply"}) << wire.barrier;
+    ++found;
+  }
+  EXPECT_EQ(found, 2);
 }
 
 TEST(Trace, IsEmptyUnlessAskedFor) {

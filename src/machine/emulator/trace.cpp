@@ -223,9 +223,13 @@ void write_waiting(const Trace& trace, std::ostream& out) {
 
 std::vector<Wire> wiring(const Trace& trace) {
   std::map<std::string, Wire> wires;
+  // A commit of tcgen05 arrives by itself, for the thread that issued its MMAs.
   const auto who = [&](const Event& event) {
-    const std::string role = role_of(trace, event.who);
-    return role.empty() ? std::string("(no role)") : role;
+    Agent thread = event.who;
+    const bool of_mmas = thread.row >= kWarpRows && thread.row < kWarpRows + kTensorRows;
+    if (of_mmas) thread = {thread.block, static_cast<std::uint8_t>(thread.row % kWarpRows), 0};
+    const std::string role = role_of(trace, thread);
+    return (of_mmas ? "MMAs of " : "") + (role.empty() ? std::string("(no role)") : role);
   };
   const auto wire_of = [&](const Event& event) -> Wire& {
     std::string name = trace.objects[event.object];
