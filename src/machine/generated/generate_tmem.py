@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tmem.hpp beside this script: tcgen05.ld and .st of shape 32x32b for 16, 32 and 64 registers.
+"""Writes tmem.hpp beside this script: tcgen05.ld and .st of shape 32x32b for 16 and 32 registers.
 
 Usage: generate_tmem.py [--check]; --check fails when tmem.hpp is not what would be written.
 """
@@ -60,7 +60,7 @@ JFA_DEVICE void tmem_store_32x32b<{n}>(std::uint32_t address, const {kind}* r) {
 
 
 def main():
-    parts = [load(n) + store(n, "float", "f") + store(n, "std::uint32_t", "r") for n in (16, 32, 64)]
+    parts = [load(n) + store(n, "float", "f") + store(n, "std::uint32_t", "r") for n in (16, 32)]
     text = HEADER + "".join(parts) + FOOTER
     path = pathlib.Path(__file__).resolve().parent / "tmem.hpp"
     if sys.argv[1:] == ["--check"]:

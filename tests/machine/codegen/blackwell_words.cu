@@ -61,17 +61,17 @@ extern "C" __global__ void mma_tmem_raw(uint32_t d, uint32_t a, int accumulate) 
 }
 
 extern "C" __global__ void tmem_move_word(uint32_t address) {
-  RowFragment<B, 64> x;
-  tmem_load(x, TmemRows<B, float, 64>{address});
+  RowFragment<B, 32> x;
+  tmem_load(x, TmemRows<B, float, 32>{address});
   tmem_wait(x);
   B::tensor_fence_after();
   x.apply([](int, int, float& value) { value += 1; });
-  tmem_store(TmemRows<B, float, 64>{address}, x);
+  tmem_store(TmemRows<B, float, 32>{address}, x);
   B::tensor_wait_stores();
   B::tensor_fence_before();
 }
 extern "C" __global__ void tmem_move_raw(uint32_t address) {
-  uint32_t x[64];
+  uint32_t x[32];
   ptx::tcgen05_ld_32x32b(x, address);
   ptx::tcgen05_wait_ld();
   ptx::tcgen05_fence_after_thread_sync();
