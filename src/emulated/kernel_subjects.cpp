@@ -152,7 +152,8 @@ Subject forward_subject(std::string name, const Case& c, const Options& options,
 }
 
 /// Blackwell's kernel: one group of rows and two, several tiles, blocks that only one group visits;
-/// scores large enough to move a row's shift; more tiles of a single block than there is work at once.
+/// scores large enough to move a row's shift; more tiles of a single block than there is work at
+/// once.
 std::vector<Subject> blackwell_subjects() {
   Case c;
   c.q_lengths = {130, 300, 1, 0, 260, 40, 40, 40, 40, 40, 40, 40, 40, 40};

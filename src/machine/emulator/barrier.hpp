@@ -25,9 +25,9 @@ struct Arrivals {
   void finish_phase() { before = std::exchange(now, nullptr); }
 };
 
-// What an acquire gains: what is ordered before, in each proxy and for tcgen05 instructions; and what
-// must have happened before, which orders no memory (a copy ends after its issue, a value is seen
-// after it was written).
+// What an acquire gains: what is ordered before, in each proxy and for tcgen05 instructions; and
+// what must have happened before, which orders no memory (a copy ends after its issue, a value is
+// seen after it was written).
 struct Knowledge {
   ClockRef generic;
   ClockRef async;

@@ -92,8 +92,8 @@ class FragmentState {
 
   bool written_ = false;
   bool in_flight_ = false;
-  bool loading_ = false;  // in flight, from tensor memory
-  Time group_ = 0;        // of MMAs, or the number of the load
+  bool loading_ = false;            // in flight, from tensor memory
+  Time group_ = 0;                  // of MMAs, or the number of the load
   std::uint64_t fence_needed_ = 1;  // the number of the warpgroup fence that the next MMA needs
 };
 
@@ -123,9 +123,9 @@ void tensor_load(std::uint32_t address, int columns, void* registers, FragmentSt
 void tensor_store(std::uint32_t address, int columns, const void* registers, const CallSite& call);
 void tensor_wait_loads(const CallSite& call);
 void tensor_wait_stores(const CallSite& call);
-// NOTE [tcgen05 order]: what a thread's tcgen05 instructions come after is apart from what the thread
-// knows: a fence after a synchronization takes over what that brought, a fence before one hands on
-// what this thread has waited for. Commits hand on their MMAs by themselves.
+// NOTE [tcgen05 order]: what a thread's tcgen05 instructions come after is apart from what the
+// thread knows: a fence after a synchronization takes over what that brought, a fence before one
+// hands on what this thread has waited for. Commits hand on their MMAs by themselves.
 void tensor_fence_before(const CallSite& call);
 void tensor_fence_after(const CallSite& call);
 // By one thread. A in shared memory, given by its descriptor, or in tensor memory.
