@@ -71,11 +71,10 @@ void Exposure::add_backward(const BackwardInputs& given, const BackwardOutputs& 
   const struct {
     const char* name;
     std::size_t begin, end;
-  } all[] = {{"planned", parts.plan, parts.statistics},
-             {"statistics", parts.statistics, parts.dq_sum},
-             {"dq_sum", parts.dq_sum, parts.dq_kept},
-             {"dq_kept", parts.dq_kept, parts.turns},
-             {"turns", parts.turns, parts.end}};
+  } all[] = {
+      {"planned", parts.plan, parts.statistics}, {"statistics", parts.statistics, parts.dq_sum},
+      {"dq_sum", parts.dq_sum, parts.dq_kept},   {"dq_kept", parts.dq_kept, parts.handed},
+      {"handed", parts.handed, parts.turns},     {"turns", parts.turns, parts.end}};
   for (const auto& [name, begin, end] : all) {
     add(name, workspace + begin, end - begin, BufferUse::Scratch);
   }

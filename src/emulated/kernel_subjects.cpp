@@ -310,8 +310,7 @@ Subject backward_subject(std::string name, const Case& c, Options options, int b
 
 std::vector<Subject> backward_subjects() {
   Case c;
-  // One block of keys and several, whole or too long for it, more tiles than slots; more blocks
-  // without queries than slots.
+  // One block of keys and several, more tiles than slots; more blocks without queries than slots.
   c.q_lengths = {200, 70, 1, 0, 0, 520};
   c.kv_lengths = {100, 300, 129, 60, 300, 200};
   Case shared;
@@ -329,6 +328,11 @@ std::vector<Subject> backward_subjects() {
   Case long_keys;
   long_keys.q_lengths = {70, 1, 3, 2};
   long_keys.kv_lengths = {500, 200, 300, 400};
+  // More tiles that partners share than their ring has, and tiles that only one of them visits.
+  Case pairs;
+  pairs.q_lengths = {400, 70, 130, 1};
+  pairs.kv_lengths = {200, 129, 100, 256};
+  pairs.window = {150, 20};
   Options in_turn;
   in_turn.deterministic = true;
   Options with_lists;
@@ -339,6 +343,7 @@ std::vector<Subject> backward_subjects() {
           backward_subject("backward", c, {}, 1),
           backward_subject("backward_broadcast", shared, {}, 1),
           backward_subject("backward_by_queries", on_chip, {}, 1),
+          backward_subject("backward_pairs", pairs, {}, 2),
           backward_subject("backward_in_turn", long_keys, in_turn, 2),
           backward_subject("backward_listed", listed, in_turn, 2)};
 }

@@ -15,6 +15,7 @@ struct BackwardScratch {
   float* statistics = nullptr;
   float* dq_sum = nullptr;
   float* dq_kept = nullptr;
+  int* handed = nullptr;
   int* turns = nullptr;  ///< null: not deterministic
 };
 
@@ -23,6 +24,7 @@ struct BackwardSizes {
   std::size_t statistics = 0;
   std::size_t dq_sum = 0;
   std::size_t dq_kept = 0;
+  std::size_t handed = 0;
   std::size_t turns = 0;
 };
 

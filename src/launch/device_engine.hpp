@@ -56,23 +56,29 @@ inline std::size_t forward_bytes(const Problem& problem) {
 /// without one, and what the passes hand on.
 struct BackwardParts {
   std::size_t plan = kTicketBytes;
-  std::size_t statistics, dq_sum, dq_kept, turns;
+  std::size_t statistics, dq_sum, dq_kept, handed, turns;
   std::size_t end;
 
   BackwardParts(const Problem& problem, const BackwardSizes& sizes)
       : statistics(plan + by_keys_bytes(problem)),
         dq_sum(statistics + part(sizes.statistics)),
         dq_kept(dq_sum + part(sizes.dq_sum)),
-        turns(dq_kept + part(sizes.dq_kept)),
+        handed(dq_kept + part(sizes.dq_kept)),
+        turns(handed + part(sizes.handed)),
         end(turns + part(sizes.turns)) {}
 
   BackwardScratch at(std::byte* workspace, const PlannedSequence* sequences) const {
     const auto floats = [&](std::size_t begin) {
       return reinterpret_cast<float*>(workspace + begin);
     };
-    return {sequences,          reinterpret_cast<int*>(workspace),
-            floats(statistics), floats(dq_sum),
-            floats(dq_kept),    end > turns ? reinterpret_cast<int*>(workspace + turns) : nullptr};
+    const auto ints = [&](std::size_t begin) { return reinterpret_cast<int*>(workspace + begin); };
+    return {sequences,
+            ints(0),
+            floats(statistics),
+            floats(dq_sum),
+            floats(dq_kept),
+            ints(handed),
+            end > turns ? ints(turns) : nullptr};
   }
 };
 
@@ -164,12 +170,10 @@ inline Status check_plan(const DevicePlan& plan, const Problem& problem, const I
 inline Status check_plan(const DevicePlan& plan, const Problem& problem, const KeyShape& shape) {
   JFA_RETURN_IF_ERROR(check_shapes(plan, problem));
   const KeyShape& planned = plan.key_shape;
-  const PlanPart parts[] = {
-      {"blocks of keys", planned.block_keys, shape.block_keys},
-      {"tiles of rows", planned.tile_rows, shape.tile_rows},
-      {"q.heads / k.heads", planned.group, shape.group},
-      {"tiles of a whole sequence", planned.kept_tiles, shape.kept_tiles},
-      {"blocks of a whole sequence", planned.whole_blocks, shape.whole_blocks}};
+  const PlanPart parts[] = {{"blocks of keys", planned.block_keys, shape.block_keys},
+                            {"tiles of rows", planned.tile_rows, shape.tile_rows},
+                            {"q.heads / k.heads", planned.group, shape.group},
+                            {"pairs of blocks (0 or 1)", planned.pairs, shape.pairs}};
   return check_parts(parts);
 }
 

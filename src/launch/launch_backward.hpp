@@ -55,6 +55,7 @@ BackwardArguments<T> backward_arguments(const Problem& problem, const BackwardIn
   a.statistics = scratch.statistics;
   a.dq_sum = scratch.dq_sum;
   a.dq_kept = scratch.dq_kept;
+  a.handed = scratch.handed;
   a.turns = scratch.turns;
   return a;
 }
@@ -80,6 +81,7 @@ BackwardSizes backward_sizes(const Problem& problem, int blocks) {
   return {.statistics = bytes(tiles * 2 * kStatisticsRows),
           .dq_sum = bytes(sums),
           .dq_kept = bytes(K::kept_size(a)),
+          .handed = bytes(a.counts()),
           .turns = bytes(problem.deterministic && !a.broadcast() ? tiles : 0)};
 }
 

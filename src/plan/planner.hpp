@@ -1,7 +1,8 @@
 // Makes a plan from offsets and lengths in device memory, no host involved.
 //
 //   plan[i]: sequences, stably sorted by the cost of their items (in buckets of half an octave,
-//   most expensive first), with the running number of items before each; then one without items.
+//   most expensive first; those that lead have the first buckets), with the running number of items
+//   before each; then the end, with that of all and of those that lead.
 //
 // Each block sorts a tile of kPlannedTile neighbours of the batch:
 //
@@ -86,7 +87,10 @@ struct Planner {
   static JFA_DEVICE int bucket(const Params& p, const PlannedSequence& s, int b) {
     if (b >= p.batch) return kBuckets - 1;
     const int halves = half_octaves(1 + p.shape.cost(s.q_length, s.kv_length));
-    return halves < kBuckets ? kBuckets - 1 - halves : 0;
+    const bool leads = p.shape.leads(s.kv_length);
+    const int dearest = leads ? 0 : Shape::kLeadingBuckets;
+    const int cheapest = (leads ? Shape::kLeadingBuckets : kBuckets) - 1;
+    return cheapest - halves > dearest ? cheapest - halves : dearest;
   }
 
   static JFA_DEVICE int sum_of_warp(int x) {
@@ -153,6 +157,13 @@ struct Planner {
 
   static JFA_DEVICE BucketStart shift_of(Smem& smem, int bucket) {
     return M::grid_size() > 1 ? M::load_shared(&smem.shifts[bucket]) : BucketStart{};
+  }
+
+  /// Items of the sequences that lead, of all tiles. Called in the last, which the end lies in.
+  static JFA_DEVICE int leading_items(Smem& smem) {
+    constexpr int kLast = Shape::kLeadingBuckets - 1;
+    if constexpr (kLast < 0) return 0;
+    return smem.items.get(smem.counts.get((kLast + 1) * kGroups)) + shift_of(smem, kLast).item;
   }
 
   /// What one thread holds: of each group g = i * kWarps + warp of neighbours, one sequence.
@@ -226,6 +237,7 @@ struct Planner {
       if (Mine::in_batch(i) > p.batch) continue;
       const BucketStart shift = shift_of(smem, mine.bucket[i]);
       mine.sequence[i].first_item = smem.items.get(mine.place[i]) + shift.item;
+      if (Mine::in_batch(i) == p.batch) mine.sequence[i].items = leading_items(smem);
       M::store_global(p.plan + mine.place[i] + shift.place, mine.sequence[i]);
     }
   }

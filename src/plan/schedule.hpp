@@ -7,7 +7,8 @@
 namespace jfa {
 
 /// One sequence, offsets clamped to the tensors. A plan holds `batch` of them, most expensive work
-/// first, and one more without items whose `first_item` is the number of items of all.
+/// first of those that lead, then of the others, and one more whose `first_item` is the number of
+/// items of all and whose `items` is that of those that lead.
 struct alignas(32) PlannedSequence {
   int q_begin;     ///< row of q
   int q_length;    ///< rows in use
@@ -59,6 +60,8 @@ inline constexpr int kPlanTickets = 5;
 /// How a kernel cuts a sequence's queries into tiles, and tiles into items of work. An item is a
 /// run of tiles that share keys and values where these fit the kernel's buffers, else one tile.
 struct ItemShape {
+  static constexpr int kLeadingBuckets = 0;  // no sequence leads
+
   int tile_rows;      ///< queries a tile
   int block_keys;     ///< keys a block
   int resident_keys;  ///< keys that fit the buffers; 0: tiles share nothing
@@ -79,16 +82,18 @@ struct ItemShape {
     const int blocks = std::max(1, kv_length / block_keys + (kv_length % block_keys != 0 ? 1 : 0));
     return blocks * std::min(tiles(q_length), tiles_of_item(kv_length));
   }
+  constexpr bool leads(int /*kv_length*/) const noexcept { return false; }
 };
 
 /// How a kernel cuts a sequence's keys into blocks that visit tiles of queries. An item is one
-/// block, or all blocks of a short sequence.
+/// block. Sequences of two, where pairs of blocks of the grid work on both at once, lead the plan.
 struct KeyShape {
-  int block_keys;    ///< keys a block
-  int tile_rows;     ///< queries a tile
-  int group;         ///< heads whose tiles one block of keys visits
-  int kept_tiles;    ///< that a whole sequence may have at most, over the group
-  int whole_blocks;  ///< and blocks
+  static constexpr int kLeadingBuckets = 14;  // of up to 90 tiles in order of cost
+
+  int block_keys;  ///< keys a block
+  int tile_rows;   ///< queries a tile
+  int group;       ///< heads whose tiles one block of keys visits
+  bool pairs;      ///< whether blocks of the grid work in pairs
 
   constexpr int blocks(int kv_length) const noexcept {
     return kv_length / block_keys + (kv_length % block_keys != 0 ? 1 : 0);
@@ -96,23 +101,16 @@ struct KeyShape {
   constexpr std::int64_t tiles(int q_length) const noexcept {
     return std::int64_t{group} * (q_length / tile_rows + (q_length % tile_rows != 0 ? 1 : 0));
   }
-  /// Whether an item is a sequence of several blocks.
-  constexpr bool whole(int q_length, int kv_length) const noexcept {
-    return kv_length > block_keys && tiles(q_length) <= kept_tiles &&
-           blocks(kv_length) <= whole_blocks;
+  /// Whether a pair works on the sequence.
+  constexpr bool leads(int kv_length) const noexcept { return pairs && blocks(kv_length) == 2; }
+  /// Whether any number of blocks of the grid add to the same queries.
+  constexpr bool summed(int kv_length) const noexcept {
+    return kv_length > block_keys && !leads(kv_length);
   }
-  /// Whether several items add to the same queries.
-  constexpr bool summed(int q_length, int kv_length) const noexcept {
-    return kv_length > block_keys && !whole(q_length, kv_length);
-  }
-  constexpr int items(int q_length, int kv_length) const noexcept {
-    return whole(q_length, kv_length) ? 1 : blocks(kv_length);
-  }
+  constexpr int items(int /*q_length*/, int kv_length) const noexcept { return blocks(kv_length); }
   /// Work of one item, in visits of tiles; at least 1.
-  constexpr int cost(int q_length, int kv_length) const noexcept {
-    const std::int64_t visits =
-        tiles(q_length) * (whole(q_length, kv_length) ? blocks(kv_length) : 1);
-    return static_cast<int>(std::min<std::int64_t>(visits + 1, 1 << 30));
+  constexpr int cost(int q_length, int /*kv_length*/) const noexcept {
+    return static_cast<int>(std::min<std::int64_t>(tiles(q_length) + 1, 1 << 30));
   }
 };
 

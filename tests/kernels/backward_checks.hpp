@@ -87,6 +87,7 @@ class BackwardRun {
         .dq_sum = device.template scratch<float>(
             static_cast<std::size_t>(problem.q.rows * heads_q * summed_dim(static_cast<int>(dim)))),
         .dq_kept = nullptr,
+        .handed = nullptr,
         .turns = nullptr,
         .blocks = blocks};
   }
@@ -100,6 +101,8 @@ class BackwardRun {
     }
     arguments_.dq_kept =
         device_.template scratch<float>(static_cast<std::size_t>(K::kept_size(arguments_)));
+    arguments_.handed =
+        device_.template scratch<int>(static_cast<std::size_t>(arguments_.counts()));
     using Plan = Planner<M, KeyShape>;
     PlannedSequence* plan = device_.template zeroed<PlannedSequence>(
         static_cast<std::size_t>(plan_records(arguments_.batch)));

@@ -97,22 +97,37 @@ TEST(BackwardByKeysEmulated, AllSequencesEmpty) {
   check_turn<BackwardByKeys<M, kDim64>>(small_case({0, 70, 0}, {0, 0, 3}), 2);
 }
 
-/// Short sequences of several blocks of keys, enough of them to be an item each.
-TEST(BackwardByKeysEmulated, WholeSequences) {
+/// Sequences of two blocks of keys, which partners work on, among others; blocks without a partner.
+TEST(BackwardByKeysEmulated, Partners) {
   std::uint64_t turn = 0;
   for (const Window window : {Window{}, Window{-1, 0}, Window{100, 20}, Window{10, 0}}) {
-    Case c = small_case({130, 70, 1, 300, 64, 520, 0}, {260, 129, 300, 400, 100, 200, 300});
-    c.window = window;
-    check_turn<BackwardByKeys<M, kDim64, WindowMask>>(c, turn++, {}, 1);
-    if (HasFatalFailure()) return;
+    for (const int blocks : {2, 3, 5}) {
+      Case c = small_case({130, 70, 1, 300, 64, 520, 0}, {256, 129, 300, 200, 100, 250, 200});
+      c.window = window;
+      check_turn<BackwardByKeys<M, kDim64, WindowMask>>(c, turn++, {}, blocks);
+      if (HasFatalFailure()) return;
+    }
   }
-  Case c = small_case({130, 70, 1, 300}, {260, 129, 300, 400});
-  check_turn<BackwardByKeys<M, kDim64>>(c, turn++, {}, 1);
+  Case c = small_case({130, 70, 1, 300}, {256, 129, 300, 200});
+  for (const int blocks : {1, 2, 4, 7})
+    check_turn<BackwardByKeys<M, kDim64>>(c, turn++, {}, blocks);
   c.heads_q = 2;
   c.heads_kv = 1;
-  check_turn<BackwardByKeys<M, kDim64>>(c, turn++, {}, 1);
+  check_turn<BackwardByKeys<M, kDim64>>(c, turn++);
   c.head_dim = 128;
-  check_turn<BackwardByKeys<M, kDim128>>(c, turn++, {}, 1);
+  check_turn<BackwardByKeys<M, kDim128>>(c, turn++);
+  c.head_dim = 256;
+  c.kv_lengths = {128, 65, 129, 60};
+  check_turn<BackwardByKeys<M, kDim256, WindowMask>>(c, turn++);
+}
+
+/// More tiles than a pair's ring has, under every schedule.
+TEST(BackwardByKeysEmulated, PartnersUnderEverySchedule) {
+  const Case c = small_case({600, 0, 130}, {200, 150, 256});
+  for (std::uint64_t turn = 0; turn < 14; ++turn) {
+    check_turn<BackwardByKeys<M, kDim64>>(c, turn);
+    if (HasFatalFailure()) return;
+  }
 }
 
 /// Adds in turn: the same bits under every schedule and for any number of blocks.

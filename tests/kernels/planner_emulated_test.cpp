@@ -13,8 +13,7 @@ namespace {
 
 constexpr ItemShape kShape = {
     .tile_rows = 128, .block_keys = 128, .resident_keys = 256, .run_tiles = 8};
-constexpr KeyShape kKeyShape = {
-    .block_keys = 128, .tile_rows = 64, .group = 2, .kept_tiles = 8, .whole_blocks = 4};
+constexpr KeyShape kKeyShape = {.block_keys = 128, .tile_rows = 64, .group = 2, .pairs = true};
 
 template <int Threads = 64, class Index, class Shape>
 void check(const PlannedBatch<Index>& batch, const Shape& shape, std::uint64_t seed) {
@@ -47,6 +46,8 @@ TEST(Planner, BatchesOfSeveralTiles) {
     if (HasFatalFailure()) return;
   }
   check(random_batch<std::int64_t>(70'000, 30, 7), kShape, 6);  // more tiles than lanes
+  check(random_batch<std::int64_t>(9000, 400, 8), kKeyShape, 7);
+  check(random_batch<std::int64_t>(2 * kPlannedTile, 400, 9), kKeyShape, 8);
 }
 
 TEST(Planner, BroadcastQueries) {

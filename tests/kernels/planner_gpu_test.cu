@@ -8,8 +8,7 @@ namespace {
 
 constexpr ItemShape kShape = {
     .tile_rows = 192, .block_keys = 80, .resident_keys = 240, .run_tiles = 8};
-constexpr KeyShape kKeyShape = {
-    .block_keys = 128, .tile_rows = 64, .group = 2, .kept_tiles = 8, .whole_blocks = 4};
+constexpr KeyShape kKeyShape = {.block_keys = 128, .tile_rows = 64, .group = 2, .pairs = true};
 
 using PlannerOnGpu = OnGpu;
 

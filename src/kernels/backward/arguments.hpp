@@ -1,7 +1,7 @@
 // What the host says of one call of the backward pass, shared by its kernels.
 #pragma once
 
-#include "kernels/backward/gradient.hpp"
+#include "kernels/backward/partners.hpp"
 #include "kernels/forward/scores.hpp"
 #include "kernels/ragged.hpp"
 #include "plan/device_indices.hpp"
@@ -51,6 +51,7 @@ struct BackwardArguments {
   float* statistics;  // [heads_q, statistics_tiles(rows of out, batch), 2, kStatisticsRows]
   float* dq_sum;      // [rows of q, heads_q, summed_dim(head_dim)]; not used with broadcast_q
   float* dq_kept;     // as many elements as the kernel's kept_size says
+  int* handed;        // [counts()]: NOTE [partners]
   int* turns;         // [heads_q, tiles of statistics]; null: adds to dq_sum in any order
   int blocks;         // that the kernel is launched with
 
@@ -60,6 +61,8 @@ struct BackwardArguments {
   }
   /// With broadcast_q: into how many fixed shares the work of a key/value head is cut.
   int shares() const { return blocks < heads_kv ? 1 : blocks / heads_kv; }
+  /// Ints of `handed`; none where no blocks are partners.
+  std::int64_t counts() const { return broadcast() ? 0 : handed_counts(blocks); }
   std::int64_t head_tiles() const { return statistics_tiles(out_rows(), batch); }
 
   template <class Machine, class View>

@@ -8,11 +8,11 @@
 // the columns of dK and dV instead: then their registers hold wider heads, or more for each score,
 // but S^T and dP^T are made twice. It visits the tiles of 64 queries of every
 // query head that shares it; dK and dV stay in registers. dQ of a sequence that is one block of
-// keys is written as it is. A short sequence of several blocks is one item: its dQ is kept, between
-// blocks of keys, in global memory of the block's own, where each thread meets its own values. A
-// long one's adds up in fp32 in dq_sum and is converted by FinishBackward. With broadcast_q items
-// are shared out beforehand, dQ is kept over a block's whole share, and FinishBackward adds the
-// shares up. PrepareBackward, before, makes row statistics and zeroes what needs it.
+// keys is written as it is. Two blocks of keys are worked on at once by two blocks of the grid, of
+// which one hands dQ over to the other: partners.hpp. dQ of a longer sequence adds up in fp32 in
+// dq_sum and is converted by FinishBackward. With broadcast_q items are shared out beforehand, dQ
+// is kept over a block's whole share, and FinishBackward adds the shares up. PrepareBackward,
+// before, makes row statistics and zeroes what needs it.
 //
 // | role     | warps   | registers | does                                                       |
 // | -------- | ------- | --------- | ---------------------------------------------------------- |
@@ -97,7 +97,7 @@ struct BackwardByKeys {
     int statistics;  // the sequence's first tile
     int out_begin;
     DqWay dq;
-    int kept;  // the first tile of dq_kept that is the work's
+    int kept;  // the first tile of dq_kept that is the task's
     int part;  // of a block of keys: 1 the first, 2 the last, 3 both
     int sequence;
     int slot;  // of the ring
@@ -161,7 +161,8 @@ struct BackwardByKeys {
     float* dq_sum;
     int* turns;
     float* dq_kept;
-    int kept_tiles;  // of a block, or with broadcast_q of a task
+    int kept_tiles;  // of a task, with broadcast_q
+    int* handed;
     const float* statistics;
     std::int64_t head_tiles;
     typename Mask::Params mask;
@@ -169,29 +170,25 @@ struct BackwardByKeys {
     float slope;  // softmax_scale
   };
 
-  /// Sequences of at most kWholeBlocks blocks of keys become one item a head where there are enough
-  /// of them to keep all blocks busy. Their dQ is kept in tiles of the block's own, few enough for
-  /// L2.
-  static constexpr int kKeptTiles = 8;
-  static constexpr int kWholeBlocks = 2;
   static constexpr bool kAddsToKept = true;  // which must hold zeros before
 
   /// How the plan must cut sequences.
   static KeyShape item_shape(const BackwardArguments<T>& a) {
-    const bool many = std::int64_t{a.batch} * a.heads_kv >= 4 * a.blocks;
-    const bool whole = many && !a.broadcast() && !Mask::kListed;
-    return {kKeys, kQueries, a.heads_q / a.heads_kv, kKeptTiles, whole ? kWholeBlocks : 1};
+    const bool pairs = a.blocks > 1 && !a.broadcast() && !Mask::kListed;
+    return {kKeys, kQueries, a.heads_q / a.heads_kv, pairs};
   }
 
-  /// Tiles of dq_kept that a block, or with broadcast_q a task, has.
+  /// Tiles of dq_kept that a task has, with broadcast_q.
   static std::int64_t kept_tiles(const BackwardArguments<T>& a) {
-    if (!a.broadcast()) return kKeptTiles;
+    if (!a.broadcast()) return 0;
     return std::int64_t{(a.q_rows.rows + kQueries - 1) / kQueries} * (a.heads_q / a.heads_kv);
   }
   /// Elements of dq_kept.
   static std::int64_t kept_size(const BackwardArguments<T>& a) {
-    const std::int64_t owners = a.broadcast() ? std::int64_t{a.shares()} * a.heads_kv : a.blocks;
-    return owners * kept_tiles(a) * kQueries * C.head_dim;
+    const std::int64_t tiles = a.broadcast()         ? a.shares() * a.heads_kv * kept_tiles(a)
+                               : item_shape(a).pairs ? a.blocks / 2 * kHandedTiles
+                                                     : 0;
+    return tiles * kQueries * C.head_dim;
   }
 
   static Params make_params(const BackwardArguments<T>& a) {
@@ -218,6 +215,7 @@ struct BackwardByKeys {
             a.turns,
             a.dq_kept,
             static_cast<int>(kept_tiles(a)),
+            a.handed,
             a.statistics,
             a.head_tiles(),
             Mask::Params::of(a.window, a.lists),
@@ -268,29 +266,41 @@ struct BackwardByKeys {
             .slot = 0};
   }
 
-  /// The most expensive first, by whichever block is free; where blocks add in turn, dealt out
-  /// evenly, since an item in the queue of a busy block would hold up the others.
+  /// The first `leading` items, two for a head of a sequence, are dealt out to pairs of blocks of
+  /// the grid. The partners change sides, since of a causal mask the first block of keys sees more.
+  template <class Publish>
+  static JFA_DEVICE void take_pairs(const Params& p, int leading, int& at, Publish publish) {
+    const int step = M::grid_size() / 2 * 2;  // a last block of the grid may have no partner
+    int block = M::block_index() % 2;
+    for (int item = M::block_index() - block; M::block_index() < step && item < leading;
+         item += step) {
+      at = find_item<M>(p.plan, p.batch, p.heads_kv, at, item);
+      const PlannedSequence s = M::load_global(&p.plan[at]);
+      publish(describe(p, s, (item - s.first_item * p.heads_kv) / 2, block, DqWay::Pair, 0));
+      block ^= 1;
+    }
+  }
+
+  /// Then the most expensive first, by whichever block is free; where blocks add in turn, dealt out
+  /// evenly, since an item in the queue of a busy block would hold up the others. The first go to
+  /// blocks that have fewer of the items before.
   template <class Publish>
   static JFA_DEVICE void take_items(const Params& p, Publish publish) {
+    const int leading = M::load_global(&p.plan[p.batch].items) * p.heads_kv;
     const int items = M::load_global(&p.plan[p.batch].first_item) * p.heads_kv;
     const bool in_turn = p.turns != nullptr;
     int at = 0;
-    for (int item = M::block_index(); item < items;) {
+    take_pairs(p, leading, at, publish);
+    const int turn = M::block_index() - leading % M::grid_size();
+    for (int item = leading + (turn < 0 ? turn + M::grid_size() : turn); item < items;) {
       const int ticket = !in_turn && M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
       at = find_item<M>(p.plan, p.batch, p.heads_kv, at, item);
       const PlannedSequence s = M::load_global(&p.plan[at]);
       const int in_sequence = item - s.first_item * p.heads_kv;
-      const int head = in_sequence / s.items;
-      if (p.shape.whole(s.q_length, s.kv_length)) {
-        for (int block = 0; block * kKeys < s.kv_length; ++block) {
-          publish(describe(p, s, head, block, DqWay::Keep, M::block_index() * p.kept_tiles));
-        }
-      } else {
-        const bool summed = Mask::kListed || p.shape.summed(s.q_length, s.kv_length);
-        const DqWay way = summed ? DqWay::Sum : DqWay::Write;
-        publish(describe(p, s, head, in_sequence % s.items, way, 0));
-      }
-      item = in_turn ? item + M::grid_size() : M::grid_size() + M::shuffle(ticket, 0);
+      const bool summed = Mask::kListed || p.shape.summed(s.kv_length);
+      publish(describe(p, s, in_sequence / s.items, in_sequence % s.items,
+                       summed ? DqWay::Sum : DqWay::Write, 0));
+      item = in_turn ? item + M::grid_size() : leading + M::grid_size() + M::shuffle(ticket, 0);
     }
   }
 

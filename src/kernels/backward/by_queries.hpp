@@ -141,7 +141,7 @@ struct BackwardByQueries {
   static constexpr bool kAddsToKept = false;
 
   /// How the plan must cut sequences: an item is a block of keys.
-  static KeyShape item_shape(const BackwardArguments<T>&) { return {kKeys, C.queries, 1, 0, 1}; }
+  static KeyShape item_shape(const BackwardArguments<T>&) { return {kKeys, C.queries, 1, false}; }
 
   /// Tiles of dq_kept that a task has.
   static std::int64_t kept_tiles(const BackwardArguments<T>&) { return kTiles; }

@@ -24,6 +24,8 @@ struct RowPass {
   std::int64_t head_tiles;
   float* dq_sum;
   int* turns;
+  int* handed;
+  std::int64_t handed_size;  // ints
   float* dq_kept;
   std::int64_t kept_size;  // elements
   int kept_tiles;          // of a task
@@ -52,6 +54,8 @@ struct RowPass {
             a.head_tiles(),
             a.dq_sum,
             a.turns,
+            a.handed,
+            a.counts(),
             a.dq_kept,
             K::kept_size(a),
             static_cast<int>(K::kept_tiles(a)),
@@ -63,15 +67,16 @@ struct RowPass {
   JFA_DEVICE bool broadcast() const { return places.q.offsets.data == nullptr; }
   JFA_DEVICE bool summed(const typename RowPlaces<typename K::M>::Place& place) const {
     if (broadcast() || place.kv_length < 0) return false;
-    return K::Mask::kListed ? place.kv_length > 0 : shape.summed(place.q_length, place.kv_length);
+    return K::Mask::kListed ? place.kv_length > 0 : shape.summed(place.kv_length);
   }
   JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
     return dq_sum + (row * heads + head) * summed_dim(head_dim) + column;
   }
 };
 
-/// Before: statistics of rows; zeros in the ticket, in the turns, in dq_sum where it is used, in dq
-/// where no block of keys writes it, and in the rows of dk and dv that belong to no sequence.
+/// Before: statistics of rows; zeros in the ticket, in the turns, in partners' counts, in dq_sum
+/// where it is used, in dq where no block of keys writes it, and in the rows of dk and dv that
+/// belong to no sequence.
 template <class K>
 struct PrepareBackward {
   using M = typename K::M;
@@ -154,6 +159,7 @@ struct PrepareBackward {
     for (std::int64_t i = first; p.turns != nullptr && i < p.heads * p.head_tiles; i += step) {
       M::store_global(p.turns + i, 0);
     }
+    for (std::int64_t i = first; i < p.handed_size; i += step) M::store_global(p.handed + i, 0);
     const std::int64_t kept = p.broadcast() && K::kAddsToKept ? p.kept_size : 0;
     for (std::int64_t i = first; 4 * i < kept; i += step) {
       M::store_global(reinterpret_cast<Pack<float, 4>*>(p.dq_kept) + i, Pack<float, 4>{});

@@ -1,7 +1,7 @@
 // What the warpgroup of the role `queries` does: dQ of the tiles that the blocks of keys visit.
 #pragma once
 
-#include "kernels/backward/gradient.hpp"
+#include "kernels/backward/partners.hpp"
 
 namespace jfa {
 inline namespace JFA_BACKEND {
@@ -10,7 +10,7 @@ inline namespace JFA_BACKEND {
 enum class DqWay : int {
   Write,  // it is whole: written to dq
   Sum,    // added to dq_sum, as other blocks of the grid do
-  Keep,   // kept in dq_kept until the sequence's last block of keys, then written
+  Pair,   // whole, or handed over to the block's partner, or gone on with and written
   Task,   // kept in dq_kept, for the sum over tasks
 };
 
@@ -29,10 +29,11 @@ struct QueryGroup {
   typename decltype(Smem::ds_ring)::Cursor ds = {};
   typename decltype(Smem::kv_ring)::Cursor kv = {};
   int slot = 0;  // of smem.dq
+  Partners<K> partners;
   Fragment<M, kColumns> dq;
 
   JFA_DEVICE QueryGroup(const typename K::Params& params, Smem& memory)
-      : p(params), smem(memory), lead(M::warp_index() % 4 == 0 && M::elect()) {}
+      : p(params), smem(memory), lead(M::warp_index() % 4 == 0 && M::elect()), partners{params} {}
 
   JFA_DEVICE void run() {
     auto r = smem.work.reader();
@@ -67,17 +68,21 @@ struct QueryGroup {
     const auto way = static_cast<DqWay>(M::uniform(static_cast<int>(M::load_shared(&work.dq))));
     bool later = way == DqWay::Sum || way == DqWay::Task;  // there is dQ of blocks before
     bool keep = later;
-    if (way == DqWay::Keep) {
-      const Range blocks = seen_blocks(work, tile);
-      const int block = field(work, &Work::first_key) / K::kKeys;
-      later = block > blocks.begin;
-      keep = block + 1 < blocks.end;
+    const bool shared = way == DqWay::Pair && seen_blocks(work, tile).size() == 2;
+    if (shared) {
+      keep = partners.first();
+      later = !keep;
+      partners.wait();
     }
     const bool load = later && !keep;
     const bool in_turn = way == DqWay::Sum && p.turns != nullptr;
     for (int column = 0; column < K::C.head_dim; column += kColumns) {
       float* kept = nullptr;
-      if (way != DqWay::Sum && (later || keep)) kept = kept_at(work, head, tile, column);
+      if (shared) {
+        kept = partners.tile() + column * K::kQueries;
+      } else if (way == DqWay::Task) {
+        kept = kept_at(work, head, tile, column);
+      }
       if (load) load_kept(dq, kept);
       if (column == 0) smem.ds_ring.wait(ds);
       M::wgmma_fence();  // dQ, read by threads, before it is written
@@ -99,6 +104,9 @@ struct QueryGroup {
       }
       if (in_turn && last) give_turn(work, head, tile);
     }
+    if (!shared) return;
+    if (keep) meet();  // all have stored
+    partners.done(lead);
   }
 
   /// dQ added to dq_sum. NOTE [summed rows] says where a thread's values lie.

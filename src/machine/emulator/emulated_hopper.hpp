@@ -314,8 +314,10 @@ struct EmulatedMemory {
     emulator::acquire_global(pointer, sizeof(T), kGpu, call_site(site, "load_acquire"));
     return *pointer;
   }
-  static void await(const int* from, int value, Site site = Site::here()) {
-    while (load_acquire(from, site) < value) emulator::Engine::current().maybe_yield();
+  static int await(const int* from, int value, Site site = Site::here()) {
+    int now = load_acquire(from, site);
+    for (; now < value; now = load_acquire(from, site)) emulator::Engine::current().maybe_yield();
+    return now;
   }
   template <class T>
   static void store_release(T* pointer, T value, Site site = Site::here()) {

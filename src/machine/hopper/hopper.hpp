@@ -273,12 +273,16 @@ struct Hopper {
     asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
   }
-  /// Waits until the value is at least `value`. A loop in asm, as for barriers.
-  static JFA_DEVICE void await(const int* from, int value, Site = {}) {
-    JFA_PTX(
-        "{.reg .pred p; .reg .s32 x; again: ld.acquire.gpu.global.s32 x, [%0]; "
-        "setp.lt.s32 p, x, %1; @p bra again;}",
-        "l"(global_address(from)), "r"(value));
+  /// Waits until the value is at least `value`, and gives it. A loop in asm, as for barriers.
+  static JFA_DEVICE int await(const int* from, int value, Site = {}) {
+    int x;
+    asm volatile(
+        "{.reg .pred p; again: ld.acquire.gpu.global.s32 %0, [%1]; "
+        "setp.lt.s32 p, %0, %2; @p bra again;}"
+        : "=&r"(x)
+        : "l"(global_address(from)), "r"(value)
+        : "memory");
+    return x;
   }
   static JFA_DEVICE void store_release(int* pointer, int value, Site = {}) {
     JFA_PTX("st.release.gpu.global.s32 [%0], %1;", "l"(global_address(pointer)), "r"(value));
