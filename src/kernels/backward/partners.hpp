@@ -13,7 +13,7 @@ inline namespace JFA_BACKEND {
 /// handed over, or taken, for the other to see: the first is up to kHandedTiles ahead. Neither
 /// waits for anything but earlier visits of the other, and blocks of the grid that are neighbours
 /// start together or find room in the end, since no others wait for them.
-inline constexpr int kHandedTiles = 4;
+inline constexpr int kHandedTiles = 2;
 inline constexpr int kCountInts = 32;  // from one block's count to the next: a line of L2
 
 /// Counts of a grid of `blocks`.
@@ -40,9 +40,7 @@ struct Partners {
   /// Waits until the first may write there, or the second read. Called by all threads.
   JFA_DEVICE void wait() {
     const int wanted = first() ? count + 1 - kHandedTiles : count + 1;
-    if (known >= wanted) return;
-    known = M::uniform(M::await(p.handed + (M::block_index() ^ 1) * kCountInts, wanted));
-    M::sync_warp();  // the lane that saw that count orders it for the others
+    if (known < wanted) known = M::await(p.handed + (M::block_index() ^ 1) * kCountInts, wanted);
   }
 
   /// Goes on to the next tile; `tell`, on one thread, once all have written or read this one.

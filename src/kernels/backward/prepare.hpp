@@ -65,9 +65,27 @@ struct RowPass {
             static_cast<float>(a.softmax_scale)};
   }
   JFA_DEVICE bool broadcast() const { return places.q.offsets.data == nullptr; }
-  JFA_DEVICE bool summed(const typename RowPlaces<typename K::M>::Place& place) const {
-    if (broadcast() || place.kv_length < 0) return false;
+  using Place = typename RowPlaces<typename K::M>::Place;
+
+  // What is to be done for a row.
+  static constexpr int kStatistics = 1;
+  static constexpr int kSum = 2;    // its dQ adds up in dq_sum
+  static constexpr int kZeros = 4;  // nothing else writes its dQ
+
+  JFA_DEVICE int needs(const Place& place) const {
+    const int noted = place.kv_length < 0 ? 0 : kStatistics;
+    if (broadcast()) return noted;
+    return noted + (summed(place) ? kSum : written(place) ? 0 : kZeros);
+  }
+  JFA_DEVICE bool summed(const Place& place) const {
     return K::Mask::kListed ? place.kv_length > 0 : shape.summed(place.kv_length);
+  }
+  /// Whether BackwardByKeys writes the row's dQ, where it is not summed.
+  JFA_DEVICE bool written(const Place& place) const {
+    if (place.kv_length <= 0) return false;
+    const Range tiles = K::tiles(mask, 0, place.kv_length, {place.q_length, place.kv_length});
+    const int tile = place.row / K::kQueries;
+    return tile >= tiles.begin && tile < tiles.end;
   }
   JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
     return dq_sum + (row * heads + head) * summed_dim(head_dim) + column;
@@ -84,10 +102,11 @@ struct PrepareBackward {
   using Params = RowPass<K>;
   using Places = RowPlaces<M>;
   using Place = typename Places::Place;
+  using Visit = typename Places::Visit;
   using Smem = typename Places::Smem;
   static constexpr int kThreads = 256;
   static constexpr int kClusterSize = 1;
-  static constexpr int kBlocksPerProcessor = 1;
+  static constexpr int kBlocksPerProcessor = 4;
   static constexpr int kLanes = K::C.head_dim / 8;  // of a row and head, 8 elements each
   static_assert(32 % kLanes == 0, "rows do not cross warps");
 
@@ -98,61 +117,73 @@ struct PrepareBackward {
     return sum;
   }
 
-  /// Whether BackwardByKeys writes the row's dQ.
-  static JFA_DEVICE bool written(const Params& p, const Place& place) {
-    if (place.kv_length == 0) return false;
-    const Range tiles = K::tiles(p.mask, 0, place.kv_length, {place.q_length, place.kv_length});
-    const int tile = place.row / K::kQueries;
-    return tile >= tiles.begin && tile < tiles.end;
-  }
+  struct Pass {
+    static constexpr int kRows = 64;
+    static constexpr int kAtOnce = 2;
+    struct Loaded {
+      Pack<T, 8> out, dout;
+      float lse, dlse;
+    };
 
-  /// The row's statistics; a sequence's last row also fills its tile up.
-  static JFA_DEVICE void note(const Params& p, std::int64_t row, int head, int lane, float delta,
-                              const Place& place) {
-    float* tile =
-        p.statistics + ((head * p.head_tiles + place.statistics + place.row / kStatisticsRows) * 2 *
-                        kStatisticsRows);
-    const int at = place.row % kStatisticsRows;
-    if (lane == 0) {
-      const float lse = M::load_global(p.lse.data + head * p.lse.head_stride + row);
-      if (p.dlse.data != nullptr) {
-        delta -= M::load_global(p.dlse.data + head * p.dlse.head_stride + row);
+    const Params& p;
+
+    JFA_DEVICE int needs(const Place& place) const { return p.needs(place); }
+
+    JFA_DEVICE Loaded load(const Visit& v) const {
+      Loaded loaded{};
+      if ((v.needs & Params::kStatistics) == 0) return loaded;
+      if (8 * v.lane < p.head_dim) {
+        const auto from = [&](const Matrix<T>& x) {
+          return M::load_global(
+              reinterpret_cast<const Pack<T, 8>*>(x.at(v.row, v.head) + 8 * v.lane));
+        };
+        loaded.out = from(p.out);
+        loaded.dout = from(p.dout);
       }
-      M::store_global(tile + at, lse == -__builtin_inff() ? __builtin_inff() : lse * kLog2E);
-      M::store_global(tile + kStatisticsRows + at, p.slope * delta);
+      if (v.lane == 0) {
+        loaded.lse = M::load_global(p.lse.data + v.head * p.lse.head_stride + v.row);
+        if (p.dlse.data != nullptr) {
+          loaded.dlse = M::load_global(p.dlse.data + v.head * p.dlse.head_stride + v.row);
+        }
+      }
+      return loaded;
     }
-    if (place.row != place.q_length - 1) return;
-    for (int i = at + 1 + lane; i < kStatisticsRows; i += kLanes) {
-      M::store_global(tile + i, __builtin_inff());
-      M::store_global(tile + kStatisticsRows + i, 0.0F);
-    }
-  }
 
-  static JFA_DEVICE void row(const Params& p, bool there, std::int64_t row, int head, int lane,
-                             const Place& place) {
-    const int column = 8 * lane;
-    const bool inside = there && column < p.head_dim;
-    float delta = 0;
-    if (inside && place.kv_length >= 0) {
-      delta = dot(M::load_global(reinterpret_cast<Pack<T, 8>*>(p.out.at(row, head) + column)),
-                  M::load_global(reinterpret_cast<Pack<T, 8>*>(p.dout.at(row, head) + column)));
+    JFA_DEVICE void use(const Visit& v, const Loaded& loaded) const {
+      float delta = dot(loaded.out, loaded.dout);
+      JFA_UNROLL
+      for (int step = kLanes / 2; step > 0; step /= 2) delta += M::shuffle_xor(delta, step);
+      if ((v.needs & Params::kStatistics) != 0) note(v, loaded.lse, delta - loaded.dlse);
+      const int column = 8 * v.lane;
+      if ((v.needs & Params::kSum) != 0 && column < summed_dim(p.head_dim)) {
+        M::store_global(reinterpret_cast<Pack<float, 8>*>(p.sum_at(v.row, v.head, column)),
+                        Pack<float, 8>{});
+      } else if ((v.needs & Params::kZeros) != 0 && column < p.head_dim) {
+        M::store_global(reinterpret_cast<Pack<T, 8>*>(p.dq.at(v.row, v.head) + column),
+                        Pack<T, 8>{});
+      }
     }
-    JFA_UNROLL
-    for (int step = kLanes / 2; step > 0; step /= 2) delta += M::shuffle_xor(delta, step);
-    if (there && place.kv_length >= 0) note(p, row, head, lane, delta, place);
-    if (there && column < summed_dim(p.head_dim) && p.summed(place)) {
-      M::store_global(reinterpret_cast<Pack<float, 8>*>(p.sum_at(row, head, column)),
-                      Pack<float, 8>{});
-    } else if (inside && !p.broadcast() && (place.kv_length < 0 || !written(p, place))) {
-      M::store_global(reinterpret_cast<Pack<T, 8>*>(p.dq.at(row, head) + column), Pack<T, 8>{});
+
+    /// The row's statistics; a sequence's last row also fills its tile up.
+    JFA_DEVICE void note(const Visit& v, float lse, float delta) const {
+      const Place place = M::load_shared(v.place);
+      const int number = place.statistics + place.row / kStatisticsRows;
+      float* tile = p.statistics + (v.head * p.head_tiles + number) * 2 * kStatisticsRows;
+      const int at = place.row % kStatisticsRows;
+      if (v.lane == 0) {
+        M::store_global(tile + at, lse == -__builtin_inff() ? __builtin_inff() : lse * kLog2E);
+        M::store_global(tile + kStatisticsRows + at, p.slope * delta);
+      }
+      if (place.row != place.q_length - 1) return;
+      for (int i = at + 1 + v.lane; i < kStatisticsRows; i += kLanes) {
+        M::store_global(tile + i, __builtin_inff());
+        M::store_global(tile + kStatisticsRows + i, 0.0F);
+      }
     }
-  }
+  };
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
-    p.places.template for_each<kThreads, kLanes>(
-        smem, p.heads, [&](bool there, std::int64_t at, int head, int lane, const Place& place) {
-          row(p, there, at, head, lane, place);
-        });
+    p.places.template for_each<kThreads, kLanes>(smem, p.heads, Pass{p});
     const std::int64_t first = std::int64_t{kThreads} * M::block_index() + M::thread_index();
     const std::int64_t step = std::int64_t{kThreads} * M::grid_size();
     if (first == 0) M::store_global(p.ticket, 0);
@@ -177,6 +208,7 @@ struct FinishBackward {
   using Params = RowPass<K>;
   using Places = RowPlaces<M>;
   using Place = typename Places::Place;
+  using Visit = typename Places::Visit;
   using Smem = typename Places::Smem;
   static constexpr int kThreads = 256;
   static constexpr int kClusterSize = 1;
@@ -232,23 +264,42 @@ struct FinishBackward {
     }
   }
 
+  struct Pass {
+    static constexpr int kRows = 128;
+    static constexpr int kAtOnce = 2;
+    using Loaded = Pack<float, 8>;
+
+    const Params& p;
+
+    JFA_DEVICE int needs(const Place& place) const { return p.needs(place) & Params::kSum; }
+
+    JFA_DEVICE bool takes(const Visit& v) const {
+      return v.needs != 0 && 8 * v.lane < summed_dim(p.head_dim);
+    }
+
+    JFA_DEVICE Loaded load(const Visit& v) const {
+      if (!takes(v)) return {};
+      return M::load_global(reinterpret_cast<const Loaded*>(p.sum_at(v.row, v.head, 8 * v.lane)));
+    }
+
+    /// Columns first, first + 1, first + 8, first + 9 and the four two columns on.
+    JFA_DEVICE void use(const Visit& v, const Loaded& loaded) const {
+      if (!takes(v)) return;
+      const auto& x = loaded.values;
+      const int first = v.lane / 2 * 16 + v.lane % 2 * 4;
+      write_four(p, v.row, v.head, first, {x[0], x[1], x[4], x[5]});
+      if (first + 8 < p.head_dim) {
+        write_four(p, v.row, v.head, first + 8, {x[2], x[3], x[6], x[7]});
+      }
+    }
+  };
+
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     if (p.broadcast()) {
       add_up(p);
       return;
     }
-    p.places.template for_each<kThreads, kLanes>(
-        smem, p.heads, [&](bool there, std::int64_t row, int head, int lane, const Place& place) {
-          const int column = 8 * lane;
-          if (!there || column >= summed_dim(p.head_dim) || !p.summed(place)) return;
-          // Columns first, first + 1, first + 8, first + 9 and the four two columns on.
-          const auto* from = reinterpret_cast<const Pack<float, 8>*>(p.sum_at(row, head, column));
-          const Pack<float, 8> pack = M::load_global(from);
-          const auto& x = pack.values;
-          const int first = column / 16 * 16 + column % 16 / 2;
-          write_four(p, row, head, first, {x[0], x[1], x[4], x[5]});
-          if (first + 8 < p.head_dim) write_four(p, row, head, first + 8, {x[2], x[3], x[6], x[7]});
-        });
+    p.places.template for_each<kThreads, kLanes>(smem, p.heads, Pass{p});
   }
 };
 
