@@ -159,11 +159,15 @@ JFA_DEVICE RowValues<M> across_quad(const RowValues<M>& part, auto fn, Site site
   });
 }
 
-/// Each row's maximum, in every lane that holds a part of the row.
+/// The calling thread's part of each row's maximum, and what all lanes' parts make.
 template <class M, int N>
-JFA_DEVICE RowValues<M> row_max(Fragment<M, N>& x, Site site = Site::here()) {
-  const auto larger = [](float a, float b) { return M::max(a, b); };
-  return across_quad(x.fold_rows(larger, site), larger, site);
+JFA_DEVICE RowValues<M> partial_row_max(Fragment<M, N>& x, Site site = Site::here()) {
+  return x.fold_rows([](float a, float b) { return M::max(a, b); }, site);
+}
+template <class M>
+JFA_DEVICE RowValues<M> max_across_lanes(const RowValues<M>& part, Site site = Site::here()) {
+  return across_quad(
+      part, [](float a, float b) { return M::max(a, b); }, site);
 }
 
 /// The calling thread's part of each row's sum: summed over a loop, then once `sum_across_lanes`.

@@ -216,8 +216,12 @@ struct RowFragment {
 
 /// Each row's maximum: no other thread holds a part of it.
 template <class M, int N>
-JFA_DEVICE RowValues<M, 1> row_max(RowFragment<M, N>& x, Site site = Site::here()) {
+JFA_DEVICE RowValues<M, 1> partial_row_max(RowFragment<M, N>& x, Site site = Site::here()) {
   return x.fold_rows([](float a, float b) { return M::max(a, b); }, site);
+}
+template <class M>
+JFA_DEVICE RowValues<M, 1> max_across_lanes(const RowValues<M, 1>& part) {
+  return part;
 }
 
 /// Stores rows into columns `first_col` and up of a 128-row tile, rounded to its 16-bit elements.

@@ -18,7 +18,7 @@ struct Attend {
   static constexpr int kKeys = K::C.keys;
   // Of a block: their exponentials come before the wait for the last block's MMA, so that those
   // behind it overlap with rounding P.
-  static constexpr int kEarlyKeys = kKeys / 32 * 16;
+  static constexpr int kEarlyKeys = 16;
 
   /// NOTE [passing by]: V of the block in hand holds its slot while K of blocks that are passed by
   /// are waited for; the ring must hold all of these.
@@ -49,7 +49,8 @@ struct Attend {
   Fragment<M, K::C.head_dim> o;
   Operand<M, typename K::T, kKeys> probabilities;
   RowState<M> rows = {};
-  RowValues<M> factor = {};  // of O, before the block in hand is added
+  bool moved = false;        // by the block in hand
+  RowValues<M> factor = {};  // of O, before the block in hand is added, if `moved`
   bool accumulate = false;   // the block in hand is not its tile's first
 
   typename decltype(Smem::work)::Cursor work = {};  // the tile after the one in hand
@@ -82,7 +83,10 @@ struct Attend {
     if constexpr (K::Mask::kListed) return attend_listed();
     start();
     for (;;) {
-      for (int i = now.visits.end - 2; i >= now.visits.begin; --i) step<false>(i, masked(i));
+      for (int i = now.visits.end - 2; i >= now.visits.begin; --i) {
+        // Where all rows see the same keys, only those of a tile's first block may end within it.
+        step<false>(i, !K::Mask::kSharesKeys && masked(i));
+      }
       // With one Q slot the next tile's Q comes once this tile's O has left it.
       if (K::C.q_slots == 1 || next != Next::Tile ||
           now.visits.begin + ahead.blocks - ahead.visits.end > kPassable) {
@@ -271,7 +275,6 @@ struct Attend {
       pass_turns(passed + tile.visits.begin);
     }
     auto& keys = smem.kv.wait(k);
-    auto& values = smem.kv.wait(v);
     // Beside S in general; in the wider control flow of lists ptxas would wait for S first.
     if constexpr (K::Mask::kListed) rescale();
     take_turn();
@@ -279,7 +282,7 @@ struct Attend {
     wgmma(s, query(), keys, false);
     M::wgmma_commit();
     if constexpr (!K::Mask::kListed) rescale();
-    add_values(values);
+    add_values(smem.kv.wait(v));
     give_turn();
     if constexpr (Boundary) look();
     wgmma_wait<1>(s);
@@ -322,9 +325,7 @@ struct Attend {
 
   /// O = factor O, where a row's shift has moved.
   JFA_DEVICE void rescale() {
-    if (accumulate && M::any(factor.values[0] != 1 || factor.values[1] != 1)) {
-      scale_rows(o, factor);
-    }
+    if (accumulate && moved) scale_rows(o, factor);
   }
 
   /// Issues O += P V, or O = P V for a tile's first block.
@@ -348,7 +349,7 @@ struct Attend {
   JFA_DEVICE void weigh(int block, bool hides) {
     typename K::Scores{p.scores}.prepare(s);
     if (hides) hide(block);
-    factor = move_shift(s, rows, scale());
+    moved = move_shift(s, rows, factor, scale());
   }
   JFA_DEVICE float scale() const { return typename K::Scores{p.scores}.scale(); }
 

@@ -4,18 +4,18 @@
 //
 // for every sequence and head. Persistent blocks take items (runs of query tiles) from a plan.
 //
-// | role     | warps   | registers | does                                                       |
-// | -------- | ------- | --------- | ---------------------------------------------------------- |
-// | schedule | 0       | 40        | takes items, says tile by tile what is to be done          |
-// | load     | 1       | 40        | one thread copies Q tiles, K and V blocks                  |
-// | store    | 2 and 3 | 40        | fill rows of no sequence; one thread each copies a         |
-// |          |         |           | warpgroup's part of O out                                  |
-// | attend   | 4 to 11 | 232       | a warpgroup for each half of a tile's 128 rows: attend.hpp |
+// | role         | warps   | registers | does                                                   |
+// | ------------ | ------- | --------- | ------------------------------------------------------ |
+// | schedule     | 0       | 40        | takes items, says tile by tile what is to be done      |
+// | load queries | 1       | 40        | one thread copies Q tiles                              |
+// | load keys    | 2       | 40        | one thread copies K and V blocks                       |
+// | store        | 3       | 40        | fills rows of no sequence; one thread copies O out     |
+// | attend       | 4 to 11 | 232       | a warpgroup for each half of a tile's rows: attend.hpp |
 //
 // Barrier graph:
-//   schedule --work full--> load, store, attend --work empty--> schedule
-//   load --q full--> attend --o ready--> store --q empty--> load     (O is staged in its Q tile)
-//   load --k, v full--> attend --k, v empty--> load
+//   schedule --work full--> load queries, load keys, store, attend --work empty--> schedule
+//   load queries --q full--> attend --o ready--> store --q empty--> load queries
+//   load keys --k, v full--> attend --k, v empty--> load keys         (O is staged in its Q tile)
 //
 // Schedule of one warpgroup; a row is what may run at once, block j of a flat stream of key blocks
 // that goes on from tile to tile:
@@ -61,11 +61,10 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
   static constexpr int kAttendRegs =
       (launch_registers(kThreads, C.blocks) * (1 + kGroups) - kProduceRegs) / kGroups / 8 * 8;
 
-  static constexpr int kStorers = kGroups < 2 ? 1 : 2;         // warps that store
-  static constexpr int kReaders = 1 + kStorers + 4 * kGroups;  // warps that read work
+  static constexpr int kReaders = 3 + 4 * kGroups;  // warps that read work
   using OReady = Gate<M, "o ready", By<OncePerWarp<4>>>;
   struct Smem {
-    Ring<M, "q", QSlot, C.q_slots, By<Tma>, FreedBy<OncePerWarp<kStorers>>> q;
+    Ring<M, "q", QSlot, C.q_slots, By<Tma>, FreedBy<OncePerWarp<1>>> q;
     Ring<M, "k, v", KvTile, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<4 * kGroups>>> kv;
     Ring<M, "work", Work, 4, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
     OReady o_ready[C.q_slots][kGroups];
@@ -74,12 +73,19 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
   using Ids = BarrierIds<"first's part", "second's part", "third's part", "first's turn",
                          "second's turn", "third's turn">;
 
-  // ---- store
+  /// Q goes ahead of K and V, whose slots are free later.
+  static JFA_DEVICE void load_queries(const Params& p, Smem& smem) {
+    auto q = smem.q.writer();
+    Base::for_each_tile(smem, [&](const Work& work) { Base::load_q(p, smem, q, work); });
+  }
+  static JFA_DEVICE void load_keys(const Params& p, Smem& smem) {
+    auto kv = smem.kv.writer();
+    Base::for_each_tile(smem, [&](const Work& work) { Base::load_kv(p, smem, kv, work); });
+  }
 
-  /// Stores the parts of warpgroups `storer`, `storer` + kStorers, ...
-  static JFA_DEVICE void store(const Params& p, Smem& smem, int storer) {
+  static JFA_DEVICE void store(const Params& p, Smem& smem) {
     if (p.q_rows.offsets.data != nullptr) {
-      const FillGaps<M, T> gaps{p.outputs, 32 * storer + M::lane(), 32 * kStorers};
+      const FillGaps<M, T> gaps{p.outputs, M::lane(), 32};
       gaps.run(p.q_rows, p.batch);
     }
     auto r = smem.work.reader();
@@ -90,7 +96,7 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
       smem.work.release(r);
       if (work.blocks == 0) break;
       const RaggedRows rows{work.out_begin, work.q_length};
-      for (int group = storer; group < kGroups; group += kStorers) {
+      for (int group = 0; group < kGroups; ++group) {
         typename OReady::Key ready{q.phase};  // opened once for each use of the slot
         smem.o_ready[q.slot][group].pass(ready);
         if (lead && has_rows(p, work, group)) {
@@ -116,17 +122,17 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     init_barriers<M>([&] { init(smem); });
-    warp_roles<M, C.blocks>(
-        role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
-          warp_roles<M>(
-              role<"schedule", Warps{0, 1}>([&] { Base::schedule(p, smem); }),
-              role<"load", Warps{1, 1}>([&] { Base::load(p, smem); }),
-              role<"store", Warps{2, kStorers}>([&] { store(p, smem, M::warp_index() - 2); }));
-        }),
-        role<"attend", Warps{4, 4 * kGroups}, Regs{kAttendRegs}>([&] {
-          Attend<Forward> attend{p, smem, M::warp_index() / 4 - 1};
-          attend.run();
-        }));
+    warp_roles<M, C.blocks>(role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
+                              warp_roles<M>(
+                                  role<"schedule", Warps{0, 1}>([&] { Base::schedule(p, smem); }),
+                                  role<"load queries", Warps{1, 1}>([&] { load_queries(p, smem); }),
+                                  role<"load keys", Warps{2, 1}>([&] { load_keys(p, smem); }),
+                                  role<"store", Warps{3, 1}>([&] { store(p, smem); }));
+                            }),
+                            role<"attend", Warps{4, 4 * kGroups}, Regs{kAttendRegs}>([&] {
+                              Attend<Forward> attend{p, smem, M::warp_index() / 4 - 1};
+                              attend.run();
+                            }));
   }
 };
 

@@ -113,6 +113,15 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
     }
   }
 
+  static JFA_DEVICE void load(const Params& p, Smem& smem) {
+    auto q = smem.q.writer();
+    auto kv = smem.kv.writer();
+    Base::for_each_tile(smem, [&](const Work& work) {
+      Base::load_q(p, smem, q, work);
+      Base::load_kv(p, smem, kv, work);
+    });
+  }
+
   static JFA_DEVICE void init(Smem& smem) {
     smem.q.init();
     smem.kv.init();
@@ -144,7 +153,7 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
                                 Multiply<ForwardBlackwell> multiply{smem};
                                 multiply.run(tmem);
                               }),
-                              role<"load", Warps{13, 1}>([&] { Base::load(p, smem); }),
+                              role<"load", Warps{13, 1}>([&] { load(p, smem); }),
                               role<"schedule", Warps{14, 1}>([&] { Base::schedule(p, smem); }),
                               role<"store", Warps{15, 1}>([&] { store(p, smem); }));
                         }));

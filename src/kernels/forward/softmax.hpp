@@ -24,21 +24,26 @@ JFA_DEVICE RowValues<M, Rows> finite_or_zero(const RowValues<M, Rows>& x) {
   return x.map([](float v) { return v == -__builtin_inff() ? 0.0F : v; });
 }
 
-/// Brings the rows' shift up to date with scale * s; returns the factor by which what was summed
-/// before must be scaled, as `rows.sum` is. `scale` is positive.
-/// NOTE [lazy shift]: the shift follows a row's maximum only when that has grown by more than
-/// kSlack, so that most blocks leave sums and outputs unscaled. Terms stay below 2^kSlack, which
-/// fp32 sums and both 16-bit formats hold without loss.
+/// Brings the rows' shift up to date with scale * s, if some row of the warp has outgrown it, and
+/// says whether so; `factor` is then by what was summed before must be scaled, as `rows.sum` is.
+/// `scale` is positive. NOTE [lazy shift]: the shift follows a row's maximum only when that has
+/// grown by more than kSlack, so that most blocks leave sums and outputs unscaled, and maxima to
+/// the lanes that hold them. Terms stay below 2^kSlack, which fp32 sums and both 16-bit formats
+/// hold without loss.
 template <class M, int Rows>
-JFA_DEVICE RowValues<M, Rows> move_shift(auto& s, RowState<M, Rows>& rows, float scale) {
+JFA_DEVICE bool move_shift(auto& s, RowState<M, Rows>& rows, RowValues<M, Rows>& factor,
+                           float scale) {
   constexpr float kSlack = 8;
-  const auto seen = row_max(s) * scale;
-  const auto shift =
-      rows.shift.with(seen, [](float old, float now) { return now - old > kSlack ? now : old; });
-  const auto factor = exp2(rows.shift - finite_or_zero(shift));
+  const auto part = partial_row_max(s) * scale;
+  bool outgrown = false;
+  for (const float growth : (part - rows.shift).values) outgrown = outgrown || growth > kSlack;
+  if (!M::any(outgrown)) return false;
+  const auto shift = rows.shift.with(
+      max_across_lanes(part), [](float old, float now) { return now - old > kSlack ? now : old; });
+  factor = exp2(rows.shift - finite_or_zero(shift));
   rows.sum = rows.sum * factor;
   rows.shift = shift;
-  return factor;
+  return true;
 }
 
 /// s = exp2(scale * s - shift), added to the rows' sum, in the columns Begin .. End - 1.

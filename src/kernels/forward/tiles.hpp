@@ -1,11 +1,12 @@
 // What the forward kernels of all chips share: their arguments, how the queries of a batch are cut
-// into tiles and a tile's keys into blocks, and the roles that schedule and load. Persistent blocks
-// take items (runs of query tiles) from a plan.
+// into tiles and a tile's keys into blocks, and how these are scheduled and loaded. Persistent
+// blocks take items (runs of query tiles) from a plan.
 //
-// | role     | does                                                                    |
-// | -------- | ----------------------------------------------------------------------- |
-// | schedule | takes items, says tile by tile what is to be done: Smem::work           |
-// | load     | one thread copies Q tiles, Smem::q, and K and V blocks in turn, Smem::kv |
+// | step     | does                                                          |
+// | -------- | ------------------------------------------------------------- |
+// | schedule | takes items, says tile by tile what is to be done: Smem::work |
+// | load_q   | one thread copies a tile's Q: Smem::q                         |
+// | load_kv  | one thread copies blocks of K and V in turn: Smem::kv         |
 #pragma once
 
 #include "kernels/forward/arguments.hpp"
@@ -302,6 +303,19 @@ struct ForwardTiles {
 
   // ---- load
 
+  /// fn(work) on one thread of the warp for each tile.
+  template <class Fn>
+  static JFA_DEVICE void for_each_tile(auto& smem, Fn fn) {
+    auto r = smem.work.reader();
+    const bool lead = M::elect();
+    for (;;) {
+      const Work work = M::load_shared(&smem.work.wait(r));
+      smem.work.release(r);
+      if (work.blocks == 0) break;
+      if (lead) fn(work);
+    }
+  }
+
   template <class Cursor>
   static JFA_DEVICE void load_q(const Params& p, auto& smem, Cursor& q, const Work& work) {
     const RaggedRows rows{work.q_begin, work.q_length};
@@ -316,24 +330,14 @@ struct ForwardTiles {
     });
   }
 
-  static JFA_DEVICE void load(const Params& p, auto& smem) {
-    auto r = smem.work.reader();
-    auto q = smem.q.writer();
-    auto kv = smem.kv.writer();
-    const bool lead = M::elect();
-    for (;;) {
-      const Work work = M::load_shared(&smem.work.wait(r));
-      smem.work.release(r);
-      if (work.blocks == 0) break;
-      if (!lead) continue;
-      load_q(p, smem, q, work);
-      if constexpr (Mask::kListed) {
-        load_listed(p, smem, kv, work);
-        continue;
-      }
-      if (work.first_of_run == 0) continue;
-      for (int place = work.blocks - 1; place >= 0; --place)
+  template <class Cursor>
+  static JFA_DEVICE void load_kv(const Params& p, auto& smem, Cursor& kv, const Work& work) {
+    if constexpr (Mask::kListed) {
+      load_listed(p, smem, kv, work);
+    } else if (work.first_of_run != 0) {
+      for (int place = work.blocks - 1; place >= 0; --place) {
         load_block(p, smem, kv, work, place, 0);
+      }
     }
   }
 

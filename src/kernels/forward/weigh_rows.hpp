@@ -66,7 +66,8 @@ struct WeighRows {
     const typename K::Scores policy{p.scores};
     policy.prepare(s);
     if (masked(tile, block)) hide(s, tile, block);
-    const Values factor = move_shift(s, rows, policy.scale());
+    Values factor = Values::all(1);
+    move_shift(s, rows, factor, policy.scale());
     if (!first) send(factor);
     const float shift = finite_or_zero(rows.shift).values[0];
     s.apply([&](int, int col, float& v) {

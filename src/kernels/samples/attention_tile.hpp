@@ -90,7 +90,7 @@ struct AttentionTile {
     wgmma_wait<0>(s);
 
     const float scale = p.scale_log2;
-    const auto shift = row_max(s) * scale;
+    const auto shift = max_across_lanes(partial_row_max(s)) * scale;
     s.map_rows(shift, [&](float x, float m) { return M::exp2(M::fma(x, scale, -m)); });
     const auto sum = sum_across_lanes(partial_row_sum<0, C.keys>(s));
     Operand<M, bf16, C.keys> probabilities;

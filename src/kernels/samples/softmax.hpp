@@ -76,7 +76,7 @@ struct Softmax {
       x.apply([&](int i, int col, float& value) { value = tile.load(i, col).values[0]; });
       smem.rows.release(r);
       const float scale = p.scale_log2;
-      const auto shift = row_max(x) * scale;
+      const auto shift = max_across_lanes(partial_row_max(x)) * scale;
       x.map_rows(shift, [&](float v, float m) { return M::exp2(M::fma(v, scale, -m)); });
       const auto sum = sum_across_lanes(partial_row_sum<0, C.cols>(x));
       scale_rows(x, sum.map([](float s) { return M::reciprocal(s); }));

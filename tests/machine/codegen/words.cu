@@ -423,7 +423,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax_word(float* data) {
   Fragment<H, 32> x;
   JFA_UNROLL
   for (int i = 0; i < 16; ++i) x.values[i] = data[128 * i + threadIdx.x];
-  const auto top = row_max(x);
+  const auto top = max_across_lanes(partial_row_max(x));
   x.map_rows(top, [](float v, float m) { return H::exp2(v - m); });
   const auto sum = sum_across_lanes(partial_row_sum<0, 32>(x));
   scale_rows(x, sum.map([](float s) { return H::reciprocal(s); }));
