@@ -76,7 +76,7 @@ template <class K>
 BackwardSizes backward_sizes(const Problem& problem, int blocks) {
   const auto a = backward_shapes<typename K::T>(problem, blocks);
   const std::int64_t tiles = a.head_tiles() * a.heads_q;
-  const std::int64_t sums = a.broadcast() ? 0 : problem.q.rows * a.heads_q * summed_dim(a.head_dim);
+  const std::int64_t sums = a.broadcast() ? 0 : summed_size(problem.q.rows, a.heads_q, a.head_dim);
   const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(4 * count); };
   return {.statistics = bytes(tiles * 2 * kStatisticsRows),
           .dq_sum = bytes(sums),

@@ -85,7 +85,7 @@ class BackwardRun {
         .statistics = device.template scratch<float>(
             static_cast<std::size_t>(heads_q * tiles * 2 * kStatisticsRows)),
         .dq_sum = device.template scratch<float>(
-            static_cast<std::size_t>(problem.q.rows * heads_q * summed_dim(static_cast<int>(dim)))),
+            static_cast<std::size_t>(summed_size(problem.q.rows, heads_q, static_cast<int>(dim)))),
         .dq_kept = nullptr,
         .handed = nullptr,
         .turns = nullptr,
@@ -122,8 +122,8 @@ class BackwardRun {
   /// What is left in dq_sum.
   std::vector<float> sums() {
     return device_.download(arguments_.dq_sum,
-                            static_cast<std::size_t>(arguments_.q_rows.rows * arguments_.heads_q *
-                                                     summed_dim(arguments_.head_dim)));
+                            static_cast<std::size_t>(summed_size(
+                                arguments_.q_rows.rows, arguments_.heads_q, arguments_.head_dim)));
   }
 
   Gradients gradients() {

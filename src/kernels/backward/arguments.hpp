@@ -49,7 +49,7 @@ struct BackwardArguments {
   int batch;
   int* ticket;        // PrepareBackward sets it to 0
   float* statistics;  // [heads_q, statistics_tiles(rows of out, batch), 2, kStatisticsRows]
-  float* dq_sum;      // [rows of q, heads_q, summed_dim(head_dim)]; not used with broadcast_q
+  float* dq_sum;      // summed_size(rows of q, heads_q, head_dim); not used with broadcast_q
   float* dq_kept;     // as many elements as the kernel's kept_size says
   int* handed;        // [counts()]: NOTE [partners]
   int* turns;         // [heads_q, tiles of statistics]; null: adds to dq_sum in any order

@@ -14,20 +14,21 @@
 // is kept over a block's whole share, and FinishBackward adds the shares up. PrepareBackward,
 // before, makes row statistics and zeroes what needs it.
 //
-// | role     | warps   | registers | does                                                       |
-// | -------- | ------- | --------- | ---------------------------------------------------------- |
-// | schedule | 0       | 24        | takes items, says what is to be done                       |
-// | load     | 1       | 24        | one thread copies K and V, and tiles of Q and dO           |
-// | queries  | 4 to 7  | 88        | dQ = dS K, added up or written                             |
-// | keys     | 8 to 15 | 200       | a warpgroup for each half of the keys: key_group.hpp       |
+// | role       | warps   | registers | does                                                     |
+// | ---------- | ------- | --------- | -------------------------------------------------------- |
+// | schedule   | 0       | 32        | takes items, says what is to be done                     |
+// | load keys  | 1       | 32        | one thread copies K and V: loaders.hpp                   |
+// | load tiles | 2       | 32        | one thread copies tiles of Q, dO and their statistics    |
+// | queries    | 4 to 7  | 64        | dQ = dS K, added up, handed over or written: query_group |
+// | keys       | 8 to 15 | 208       | a warpgroup for each half of the keys: key_group.hpp     |
 //
 // Barrier graph:
-//   schedule --work full--> load, queries, keys --work empty--> schedule
-//   load --k, v full--> keys, queries --k, v empty--> load
-//   load --tile full--> keys --tile empty--> load
+//   schedule --work full--> load keys, load tiles, queries, keys --work empty--> schedule
+//   load keys --k, v full--> keys, queries --k, v empty--> load keys
+//   load tiles --tile full--> keys --tile empty--> load tiles
 //   keys --ds full--> queries --ds empty--> keys
 //
-// SMEM at head_dim 128, 218 KiB: 2 blocks of K and V, 64 KiB each (dV and dK are staged in V);
+// SMEM at head_dim 128, 218 KiB: 2 blocks of K and V, 64 KiB each (dK and dV are staged there);
 // 2 tiles of Q and of dO, 16 KiB each; dS 16 KiB; half a tile of dQ 8 KiB; statistics, work.
 #pragma once
 
@@ -35,6 +36,7 @@
 #include "kernels/backward/arguments.hpp"
 #include "kernels/backward/key_group.hpp"
 #include "kernels/backward/listed_visits.hpp"
+#include "kernels/backward/loaders.hpp"
 #include "kernels/backward/query_group.hpp"
 #include "kernels/items.hpp"
 
@@ -85,9 +87,9 @@ struct BackwardByKeys {
 
   /// One block of keys, or with lists some visits of it: what every role needs to know.
   struct alignas(16) Work {
-    int tiles;  // of queries, for each head; -1: there is no more work
-    int first_tile;
-    int q_head;  // the first of the group
+    int tiles;       // of queries, for each head; -1: there is no more work
+    int first_tile;  // that is visited, but for lists
+    int q_head;      // the first of the group
     int kv_head;
     int first_key;  // of the block, in its sequence
     int q_begin;
@@ -143,7 +145,7 @@ struct BackwardByKeys {
          FreedBy<OncePerWarp<4 + kKeyWarps>>>
         ds_ring;
   };
-  using Ids = BarrierIds<"first half", "second half", "queries", "keys">;
+  using Ids = BarrierIds<"first half", "second half", "queries">;
 
   struct Params {
     typename M::TensorMap q, dout, k, v, dq, dk, dv;
@@ -155,6 +157,7 @@ struct BackwardByKeys {
     int head_dim;
     int group;   // query heads that share a key/value head
     int heads;   // of them that one piece of work covers
+    int step;    // from tile to tile
     int shares;  // of a key/value head's items, with broadcast_q; else 0
     KeyShape shape;
     ListsByKeys lists;
@@ -168,6 +171,21 @@ struct BackwardByKeys {
     typename Mask::Params mask;
     typename Scores::Params scores;
     float slope;  // softmax_scale
+  };
+
+  /// Where a visit leads. NOTE [order]: all heads of a tile come before the next tile, and the last
+  /// tile first: with a causal mask it is the one that all blocks of keys of a sequence see, so
+  /// that those which start together find Q, dO and dq_sum of the same tiles in L2. Blocks that add
+  /// in turn begin with their first tile, where a causal mask has them wait for nobody.
+  struct Place {
+    int tile;
+    int head;  // of those of the work
+
+    JFA_DEVICE void next(const Params& p) {
+      if (++head < p.heads) return;
+      head = 0;
+      tile += p.step;
+    }
   };
 
   static constexpr bool kAddsToKept = true;  // which must hold zeros before
@@ -208,6 +226,7 @@ struct BackwardByKeys {
             a.head_dim,
             group,
             Mask::kListed ? 1 : group,
+            Mask::kListed || a.turns != nullptr ? 1 : -1,
             a.broadcast() ? a.shares() : 0,
             item_shape(a),
             a.lists_by_keys,
@@ -249,7 +268,7 @@ struct BackwardByKeys {
     const int last = first + kKeys < s.kv_length ? first + kKeys : s.kv_length;
     const Range seen = tiles(p.mask, first, last, {s.q_length, s.kv_length});
     return {.tiles = static_cast<int>(seen.size()),
-            .first_tile = static_cast<int>(seen.begin),
+            .first_tile = static_cast<int>(p.step > 0 ? seen.begin : seen.end - 1),
             .q_head = head * p.group,
             .kv_head = head,
             .first_key = first,
@@ -346,57 +365,6 @@ struct BackwardByKeys {
     publish(end);
   }
 
-  // ---- load
-
-  static JFA_DEVICE void load_keys(const Params& p, Smem& smem) {
-    auto kv = smem.kv_ring.writer();
-    for_each_work<M>(smem.work, &Work::tiles, [&](const Work& work) {
-      if (Mask::kListed && M::load_shared(&work.part) % 2 == 0) return;
-      const RaggedRows keys{M::load_shared(&work.kv_begin), M::load_shared(&work.kv_length)};
-      const int at[5] = {0, M::load_shared(&work.kv_head), keys.at(M::load_shared(&work.first_key)),
-                         keys.end(), kRaggedRows};
-      smem.kv_ring.fill(kv, [&](auto&, Mbarrier& full) {
-        tma_load(full, smem.kv[kv.slot].k, p.k, at);
-        tma_load(full, smem.kv[kv.slot].v, p.v, at);
-      });
-    });
-  }
-
-  static JFA_DEVICE void load_tiles(const Params& p, Smem& smem) {
-    auto to = smem.tile_ring.writer();
-    for_each_work<M>(smem.work, &Work::tiles, [&](const Work& work) {
-      for (int i = 0; i < p.heads; ++i) {
-        const int head = M::load_shared(&work.q_head) + i;
-        const int length = M::load_shared(&work.q_length);
-        const int first = Mask::kListed ? 0 : M::load_shared(&work.first_tile);
-        const float* rows =
-            p.statistics +
-            2 * kQueries * (head * p.head_tiles + M::load_shared(&work.statistics) + first);
-        int at[5] = {0, head, kRaggedRows - length + first * kQueries, 0, kRaggedRows};
-        const int tiles = M::load_shared(&work.tiles);
-        for (int visit = 0; visit < tiles; ++visit) {
-          if constexpr (Mask::kListed) {
-            const auto& visits = smem.visits[M::load_shared(&work.slot)];
-            const int tile = M::load_shared(&visits.tile[visit]) / 4;
-            at[2] = kRaggedRows - length + tile * kQueries;
-            rows = p.statistics +
-                   2 * kQueries * (head * p.head_tiles + M::load_shared(&work.statistics) + tile);
-          }
-          smem.tile_ring.fill(to, [&](auto&, Mbarrier& full) {
-            at[3] = M::load_shared(&work.q_begin) + length;
-            tma_load(full, smem.q[to.slot], p.q, at);
-            at[3] = M::load_shared(&work.out_begin) + length;
-            tma_load(full, smem.dout[to.slot], p.dout, at);
-            M::bulk_load(smem.lse[to.slot].elements, rows, sizeof(RowTile), &full);
-            M::bulk_load(smem.delta[to.slot].elements, rows + kQueries, sizeof(RowTile), &full);
-          });
-          at[2] += kQueries;
-          rows += 2 * kQueries;
-        }
-      }
-    });
-  }
-
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     init_barriers<M>([&] {
       smem.work.init();
@@ -406,8 +374,12 @@ struct BackwardByKeys {
     });
     warp_roles<M>(role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
                     warp_roles<M>(role<"schedule", Warps{0, 1}>([&] { schedule(p, smem); }),
-                                  role<"load keys", Warps{1, 1}>([&] { load_keys(p, smem); }),
-                                  role<"load tiles", Warps{2, 1}>([&] { load_tiles(p, smem); }));
+                                  role<"load keys", Warps{1, 1}>([&] {
+                                    KeyLoader<BackwardByKeys>{p, smem}.run();
+                                  }),
+                                  role<"load tiles", Warps{2, 1}>([&] {
+                                    TileLoader<BackwardByKeys>{p, smem}.run();
+                                  }));
                   }),
                   role<"queries", Warps{4, 4}, Regs{64}>([&] {
                     QueryGroup<BackwardByKeys>{p, smem}.run();

@@ -80,10 +80,20 @@ JFA_DEVICE void differentiate(Fragment<M, N>& dp, const Operand<M, T, N>& p,
   }
 }
 
-/// NOTE [summed rows]: rows of dq_sum hold their columns 16 at a time in the order
+/// NOTE [summed rows]: dq_sum holds rows in pairs, [row / 2][head][column / 16][row % 2][16], so
+/// that one addition of a warp fills lines of 128 bytes, and those 16 columns in the order
 ///   0 1 8 9  2 3 10 11  4 5 12 13  6 7 14 15
-/// so that a thread adds four values of a fragment's row at once; rows are as long as summed_dim.
+/// so that a thread adds four values of a fragment's row at once. Rows are as long as summed_dim.
 JFA_HOST_DEVICE int summed_dim(int head_dim) { return (head_dim + 15) / 16 * 16; }
+JFA_HOST_DEVICE std::int64_t summed_size(std::int64_t rows, int heads, int head_dim) {
+  return (rows + 1) / 2 * 2 * heads * summed_dim(head_dim);
+}
+/// Of `heads`, the place of `column`, in that order, of a row and head.
+JFA_DEVICE std::int64_t summed_place(std::int64_t row, int heads, int head, int head_dim,
+                                     int column) {
+  const int dim = summed_dim(head_dim);
+  return 2 * ((row / 2 * heads + head) * dim + column / 16 * 16) + row % 2 * 16 + column % 16;
+}
 
 /// NOTE [kept tiles]: a fragment is kept in global memory as its threads hold it, four values a
 /// step of 128 threads; only the thread that wrote a value reads it.

@@ -1,14 +1,18 @@
 // What a warpgroup of the role `keys` does: dK and dV of 64 keys over tiles of queries, or half of
 // their columns where the warpgroups split these.
 //
-// One step of a block of keys; no MMA is in flight before or after it:
+// One step, a tile of queries; no MMA is in flight before or after it:
 //
-// | tensor cores                                         | meanwhile                       |
-// | ---------------------------------------------------- | ------------------------------- |
-// | S^T = K Q^T of this tile, dK += dS^T Q of the last   |                                 |
-// | dK                                                   | S^T is there: P^T               |
-// | dP^T = V dO^T, dV += P^T dO                          |                                 |
+// | tensor cores                                         | meanwhile                         |
+// | ---------------------------------------------------- | --------------------------------- |
+// | S^T = K Q^T of this tile, dK += dS^T Q of the last   |                                   |
+// | dK                                                   | S^T is there: P^T                 |
+// | dP^T = V dO^T, dV += P^T dO                          |                                   |
 // | dV                                                   | dP^T is there: dS^T, also to SMEM |
+//
+// The next block of keys begins in the same step in which dK of the block before ends, and takes
+// over the accumulators: dV is put where V of the block before was while S^T is made, dK, when it
+// is whole, where its K was.
 #pragma once
 
 #include "kernels/backward/gradient.hpp"
@@ -40,15 +44,22 @@ struct KeyGroup {
   Tiles probabilities;
   Operand<M, typename K::T, Scores::kBends ? K::kQueries : 16> bends;  // used where scores bend
 
-  typename decltype(Smem::work)::Cursor work = {};
+  typename decltype(Smem::work)::Cursor ahead = {};      // the work after the one in hand
+  typename decltype(Smem::work)::Cursor work_done = {};  // the last of the block to write next
   typename decltype(Smem::kv_ring)::Cursor kv = {};
-  typename decltype(Smem::tile_ring)::Cursor at = {};    // the tile in hand
-  typename decltype(Smem::tile_ring)::Cursor done = {};  // the one before, whose dK comes last
+  typename decltype(Smem::kv_ring)::Cursor kv_done = {};  // of the block to write next
+  typename decltype(Smem::tile_ring)::Cursor at = {};     // the tile in hand
+  typename decltype(Smem::tile_ring)::Cursor done = {};   // the one before, whose dK comes last
   typename decltype(Smem::ds_ring)::Cursor ds = {};
   typename decltype(Smem::ds_ring)::Cursor ds_done = {};
   const Work* now = nullptr;
-  int tile = 0;
-  bool named = true;  // whether lists name the group's keys for the tile
+  typename K::Place place = {};
+  int visit = 0;
+  int visits = 0;       // of the work in hand
+  bool named = true;    // whether lists name the group's keys for the tile
+  bool begins = false;  // this step's tile is a block's first, the one before another block's last
+  bool adds_dk = false;
+  bool adds_dv = false;  // to what there is of the block already
 
   JFA_DEVICE int field(const int Work::*of) const {
     return M::uniform(M::load_shared(&(now->*of)));
@@ -57,84 +68,108 @@ struct KeyGroup {
   JFA_DEVICE int first_key() const { return K::C.split ? 0 : K::kGroupKeys * group; }
   JFA_DEVICE int first_col() const { return K::C.split ? K::kOutCols * group : 0; }
 
-  JFA_DEVICE auto keys() {
-    return smem.kv[kv.slot].k.view().template rows<K::kGroupKeys>(first_key());
-  }
-  JFA_DEVICE auto values() {
-    return smem.kv[kv.slot].v.view().template rows<K::kGroupKeys>(first_key());
+  /// The group's keys of K or V.
+  JFA_DEVICE auto keys(auto& of) const {
+    return of.view().template rows<K::kGroupKeys>(first_key());
   }
   /// The group's columns of a tile.
   JFA_DEVICE auto columns(auto&& of) const {
     return of.view().template cols<K::kOutCols>(first_col());
   }
-
   JFA_DEVICE auto slopes(int slot) {  // dS^T
     return smem.ds[slot].view().template rows<K::kGroupKeys>(64 * group);
   }
 
   JFA_DEVICE void run() {
     for (;;) {
-      now = &smem.work.wait(work);
-      const int tiles = field(&Work::tiles);
+      const int tiles = tiles_ahead();
       if (tiles < 0) break;
+      take(tiles);
       smem.kv_ring.wait(kv);
-      if (is_part(1)) {
+      if (tiles > 0) {
+        sweep();
+      } else {
         dk.fill(0);
         dv.fill(0);
       }
-      if (tiles > 0) visit(tiles);
-      if (!is_part(2)) {
-        smem.work.release(work);
-        continue;
-      }
-      if constexpr (K::C.split) {
-        Meeting<M, "keys", typename K::Ids, 256>::sync();  // both groups' MMAs have read V
-      }
-      write(dv, p.dv);
-      write(dk, p.dk);
-      if (lead) wait_read<M>();
-      smem.kv_ring.release(kv);
-      smem.work.release(work);
+      auto free = ds;
+      smem.ds_ring.drain(free);  // the other roles' MMAs have read K and V
+      store_fragment(columns(keys(smem.kv[kv_done.slot].v)), dv);
+      store_fragment(columns(keys(smem.kv[kv_done.slot].k)), dk);
+      copy_out();
+      kv.advance();
+      free_block();
     }
   }
 
-  /// Whether the work in hand is its block's first (1) or last (2) piece.
-  JFA_DEVICE bool is_part(int which) const {
-    if constexpr (Mask::kListed) return (field(&Work::part) & which) != 0;
+  /// Tiles, for each head, of the work after the one in hand.
+  JFA_DEVICE int tiles_ahead() { return M::uniform(M::load_shared(&smem.work.wait(ahead).tiles)); }
+  /// Takes that work in hand.
+  JFA_DEVICE void take(int tiles) {
+    now = &smem.work.slots[ahead.slot];
+    ahead.advance();
+    visit = 0;
+    visits = tiles * p.heads;
+    place = {field(&Work::first_tile), 0};
+    find_tile();
+  }
+  /// Whether the work after the one in hand goes on with the same block of keys.
+  JFA_DEVICE bool goes_on() const {
+    return Mask::kListed && M::load_shared(&smem.work.slots[ahead.slot].part) % 2 == 0;
+  }
+
+  /// Goes on to the next visit, perhaps of another block of keys; false where the one in hand is
+  /// to be written first.
+  JFA_DEVICE bool next() {
+    if (++visit < visits) {
+      place.next(p);
+      find_tile();
+      return true;
+    }
+    int tiles = tiles_ahead();
+    if (goes_on()) {
+      smem.work.release(work_done);
+      take(tiles);
+      if (tiles > 0) return true;
+      tiles = tiles_ahead();
+    }
+    if (tiles <= 0 || K::C.kv_slots == 1) return false;
+    take(tiles);
+    kv.advance();
+    smem.kv_ring.wait(kv);
+    begins = true;
     return true;
   }
 
-  /// Goes on to the tile of the next visit, `end` being that behind a head's last.
-  JFA_DEVICE void next_tile(int visit, int end) {
+  /// With lists, what the visit is to.
+  JFA_DEVICE void find_tile() {
     if constexpr (Mask::kListed) {
-      const auto& visits = smem.visits[field(&Work::slot)];
-      const int found = M::uniform(M::load_shared(&visits.tile[visit]));
-      tile = found / 4;
+      const auto& listed = smem.visits[field(&Work::slot)];
+      const int found = M::uniform(M::load_shared(&listed.tile[visit]));
+      place.tile = found / 4;
       named = (found >> (K::C.split ? 0 : group) & 1) != 0;
-    } else if (++tile == end) {
-      tile = field(&Work::first_tile);
     }
   }
 
-  /// Every tile of queries of the work in hand, `tiles` of each head.
-  JFA_DEVICE void visit(int tiles) {
-    tile = field(&Work::first_tile) - 1;
-    const int end = tile + 1 + tiles;
-    next_tile(0, end);
+  /// Every tile of queries of the block of keys in hand, and of those that follow without a stop.
+  JFA_DEVICE void sweep() {
+    adds_dk = adds_dv = false;
     issue_scores();
     wgmma_wait<0>(s);
     make_probabilities();
     make_slopes();
-    for (int visit = 1; visit < tiles * p.heads; ++visit) {
-      next_tile(visit, end);
+    while (next()) {
       at.advance();
       issue_scores();
       add_keys();
+      if (begins) stage_values();
       wgmma_wait<1>(s);
       make_probabilities();
-      wgmma_wait<0, M>();  // dK of the tile before
+      wgmma_wait<0>(dk);  // of the tile before
       free_tile();
+      if (begins) stage_keys();
       make_slopes();
+      if (begins) free_block();
     }
     add_keys();
     at.advance();
@@ -151,26 +186,28 @@ struct KeyGroup {
     auto& queries = smem.q[at.slot];
     smem.tile_ring.wait(at);
     M::wgmma_fence();  // S, read by threads, before it is written
-    wgmma(s, keys(), queries, false);
+    wgmma(s, keys(smem.kv[kv.slot].k), queries, false);
     M::wgmma_commit();
   }
 
   /// Issues dK += dS^T Q of the tile before.
   JFA_DEVICE void add_keys() {
-    meet();            // all of the warpgroup's dS is stored
+    meet();            // all of the warpgroup's dS, dV and dK are stored
     M::wgmma_fence();  // ptxas wants one before each batch that follows a barrier
-    wgmma(dk, slopes(ds_done.slot), transposed(columns(smem.q[done.slot])));
+    wgmma(dk, slopes(ds_done.slot), transposed(columns(smem.q[done.slot])), adds_dk);
     M::wgmma_commit();
+    adds_dk = true;
   }
 
   /// dV += P^T dO, and dS^T.
   JFA_DEVICE void make_slopes() {
     auto& gradients = smem.dout[at.slot];
-    M::wgmma_fence();  // S, read by threads, and P, before the MMA uses them
-    wgmma(s, values(), gradients, false);
+    M::wgmma_fence();  // S and dV, read by threads, and P, before the MMA uses them
+    wgmma(s, keys(smem.kv[kv.slot].v), gradients, false);
     M::wgmma_commit();
-    wgmma(dv, probabilities, transposed(columns(gradients)));
+    wgmma(dv, probabilities, transposed(columns(gradients)), adds_dv);
     M::wgmma_commit();
+    adds_dv = true;
     wgmma_wait<1>(s);
     differentiate<Scores>(s, probabilities, bends, p.slope, smem.delta[at.slot].view());
     const int slot = ds.slot;
@@ -178,7 +215,24 @@ struct KeyGroup {
       store_fragment(slopes(slot), s);
       M::template fence_proxy_async<Space::Shared>();  // dS, written by threads, read by MMAs
     });
-    wgmma_wait<0>(probabilities);
+    wgmma_wait<0>(probabilities, dv);
+  }
+
+  /// Puts dV of the block before where its V was.
+  JFA_DEVICE void stage_values() {
+    if constexpr (K::C.split) {
+      smem.ds_ring.wait(ds_done);  // the other warpgroup's MMAs have read it, too
+    }
+    store_fragment(columns(keys(smem.kv[kv_done.slot].v)), dv);
+    adds_dv = false;
+  }
+  /// Puts dK of the block before where its K was, and copies both out.
+  JFA_DEVICE void stage_keys() {
+    auto free = ds;
+    smem.ds_ring.drain(free);  // the other roles' MMAs have read K
+    store_fragment(columns(keys(smem.kv[kv_done.slot].k)), dk);
+    adds_dk = false;
+    copy_out();
   }
 
   /// S^T becomes P^T.
@@ -193,33 +247,37 @@ struct KeyGroup {
       if (!named) s.fill(factor < 0 ? __builtin_inff() : -__builtin_inff());
     }
     hide_transposed(s, mask(), field(&Work::first_key) + first_key(),
-                    field(&Work::q_length) - tile * K::kQueries, factor);
+                    field(&Work::q_length) - place.tile * K::kQueries, factor);
     weigh(s, factor, smem.lse[at.slot].view());
     convert(probabilities, s);
   }
 
   JFA_DEVICE Mask mask() const {
-    return {p.mask, TileRows{.first = tile * K::kQueries,
+    return {p.mask, TileRows{.first = place.tile * K::kQueries,
                              .pack_log2 = 0,
                              .q_length = field(&Work::q_length),
                              .kv_length = field(&Work::kv_length)}};
   }
 
-  /// Writes dV or dK out through this group's half of V, whose MMAs are over.
-  JFA_DEVICE void write(Fragment<M, K::kOutCols>& from, const typename M::TensorMap& to) {
-    if (lead) wait_read<M>();
-    meet();  // the other warps' MMAs have read V, and the copy before its tile
-    const auto staged = columns(values());
-    store_fragment(staged, from);
-    M::template fence_proxy_async<Space::Shared>();  // written by threads, read by a copy
+  /// Copies dV and dK, which the warpgroup has staged, out.
+  JFA_DEVICE void copy_out() {
+    M::template fence_proxy_async<Space::Shared>();  // written by threads, read by copies
     meet();
-    if (lead) {
-      const RaggedRows rows{M::load_shared(&now->kv_begin), M::load_shared(&now->kv_length)};
-      const int row = rows.at(M::load_shared(&now->first_key) + first_key());
-      const int head = M::load_shared(&now->kv_head);
-      tma_store(to, {first_col(), head, row, rows.end(), kRaggedRows}, staged);
-      M::bulk_commit();
-    }
+    if (!lead) return;
+    const Work& of = smem.work.slots[work_done.slot];
+    const RaggedRows rows{M::load_shared(&of.kv_begin), M::load_shared(&of.kv_length)};
+    const int row = rows.at(M::load_shared(&of.first_key) + first_key());
+    const int to[5] = {first_col(), M::load_shared(&of.kv_head), row, rows.end(), kRaggedRows};
+    tma_store<CacheHint::EvictFirst>(p.dv, to, columns(keys(smem.kv[kv_done.slot].v)));
+    tma_store<CacheHint::EvictFirst>(p.dk, to, columns(keys(smem.kv[kv_done.slot].k)));
+    M::bulk_commit();
+  }
+  /// Gives up the block of keys that is copied out.
+  JFA_DEVICE void free_block() {
+    if (lead) wait_read<M>();
+    smem.kv_ring.release(kv_done);
+    smem.work.release(work_done);
+    begins = false;
   }
 
   JFA_DEVICE void meet(Site site = Site::here()) const {

@@ -88,7 +88,7 @@ struct RowPass {
     return tile >= tiles.begin && tile < tiles.end;
   }
   JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
-    return dq_sum + (row * heads + head) * summed_dim(head_dim) + column;
+    return dq_sum + summed_place(row, heads, head, head_dim, column);
   }
 };
 

@@ -42,8 +42,10 @@ struct QueryGroup {
       const int tiles = field(work, &Work::tiles);
       if (tiles < 0) break;
       smem.kv_ring.wait(kv);
-      for (int head = 0; head < p.heads; ++head) {
-        for (int i = 0; i < tiles; ++i) visit(work, head, tile_of(work, i), i);
+      typename K::Place place{field(work, &Work::first_tile), 0};
+      for (int i = 0; i < tiles * p.heads; ++i, place.next(p)) {
+        if constexpr (Mask::kListed) place.tile = listed_tile(work, i);
+        visit(work, place.head, place.tile, i);
       }
       if (!Mask::kListed || field(work, &Work::part) >= 2) smem.kv_ring.release(kv);
       smem.work.release(r);
@@ -55,13 +57,9 @@ struct QueryGroup {
     return M::uniform(M::load_shared(&(work.*of)));
   }
 
-  JFA_DEVICE int tile_of(const Work& work, int visit) const {
-    if constexpr (Mask::kListed) {
-      const auto& visits = smem.visits[field(work, &Work::slot)];
-      return M::uniform(M::load_shared(&visits.tile[visit])) / 4;
-    } else {
-      return field(work, &Work::first_tile) + visit;
-    }
+  JFA_DEVICE int listed_tile(const Work& work, int visit) const {
+    const auto& listed = smem.visits[field(work, &Work::slot)];
+    return M::uniform(M::load_shared(&listed.tile[visit])) / 4;
   }
 
   JFA_DEVICE void visit(const Work& work, int head, int tile, int number) {
@@ -114,15 +112,16 @@ struct QueryGroup {
     const int row = tile * K::kQueries + dq.first_row();
     const int left = M::load_shared(&work.q_length) - row;
     const int dim = summed_dim(p.head_dim);
-    const std::int64_t stride = std::int64_t{p.heads_q} * dim;
-    float* to = p.dq_sum + (M::load_shared(&work.q_begin) + row) * stride +
-                (M::load_shared(&work.q_head) + head) * dim + column + 2 * dq.first_col();
+    const std::int64_t eight_rows = std::int64_t{8} * p.heads_q * dim;
+    float* to = p.dq_sum + summed_place(M::load_shared(&work.q_begin) + row, p.heads_q,
+                                        M::load_shared(&work.q_head) + head, p.head_dim,
+                                        column + 2 * dq.first_col());
     JFA_UNROLL
     for (int i = 0; i < kColumns / 2; i += 8) {
       if (column + 2 * i >= dim) break;
       const float(&v)[kColumns / 2] = dq.values;
-      auto* upper = reinterpret_cast<Pack<float, 4>*>(to + 2 * i);
-      auto* lower = reinterpret_cast<Pack<float, 4>*>(to + 2 * i + 8 * stride);
+      auto* upper = reinterpret_cast<Pack<float, 4>*>(to + 4 * i);
+      auto* lower = reinterpret_cast<Pack<float, 4>*>(to + 4 * i + eight_rows);
       if (left > 0) M::reduce_add(upper, {{v[i], v[i + 1], v[i + 4], v[i + 5]}});
       if (left > 8) M::reduce_add(lower, {{v[i + 2], v[i + 3], v[i + 6], v[i + 7]}});
     }

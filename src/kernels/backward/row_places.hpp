@@ -111,8 +111,9 @@ struct RowPlaces {
       M::sync_block();
       bool wanted = false;
       for (int i = 0; i < kRows / 32; ++i) wanted |= M::load_shared(&smem.wanted[i]) != 0;
-      int row = thread / Lanes / heads;
-      int head = thread / Lanes % heads;
+      // Both rows of a pair, then the next head.
+      int row = thread / Lanes / 2 / heads * 2 + thread / Lanes % 2;
+      int head = thread / Lanes / 2 % heads;
       for (int i = 0; wanted && i < kRows * heads; i += Pass::kAtOnce * kStep) {
         Visit visits[Pass::kAtOnce];  // in flight together
         typename Pass::Loaded loaded[Pass::kAtOnce];
@@ -123,8 +124,8 @@ struct RowPlaces {
           const int needs = there ? M::load_shared(&place->needs) : 0;
           visits[k] = {first + row, head, thread % Lanes, needs, place};
           loaded[k] = pass.load(visits[k]);
-          head += kStep % heads;
-          row += kStep / heads + (head >= heads ? 1 : 0);
+          head += kStep / 2 % heads;
+          row += 2 * (kStep / 2 / heads + (head >= heads ? 1 : 0));
           head -= head >= heads ? heads : 0;
         }
         JFA_UNROLL
