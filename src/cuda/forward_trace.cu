@@ -52,7 +52,7 @@ struct Call {
 
   DeviceRows places() const { return {{offsets.data(), false}, {nullptr, false}, rows}; }
 
-  typename Kernel::Params params() const {
+  auto params() const {
     constexpr std::int64_t kRow = std::int64_t{kHeads} * kDim;
     return Kernel::make_params({.q = q.data(),
                                 .k = k.data(),
