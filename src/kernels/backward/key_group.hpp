@@ -192,7 +192,7 @@ struct KeyGroup {
 
   /// Issues dK += dS^T Q of the tile before.
   JFA_DEVICE void add_keys() {
-    meet();            // all of the warpgroup's dS, dV and dK are stored
+    meet();            // all of the warpgroup's dS is stored
     M::wgmma_fence();  // ptxas wants one before each batch that follows a barrier
     wgmma(dk, slopes(ds_done.slot), transposed(columns(smem.q[done.slot])), adds_dk);
     M::wgmma_commit();
