@@ -18,7 +18,7 @@ SERIES = {"jfa": ("JFA", "#1b6ac9"), "torch": ("PyTorch varlen, same run", "#e08
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--torch", type=Path, required=True, help="result of torch_varlen.py")
+    parser.add_argument("--torch", type=Path, help="result of torch_varlen.py in the same run")
     parser.add_argument("--targets", type=Path, required=True)
     parser.add_argument("--direction", choices=("fwd", "bwd"), default="fwd")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="SVG")
@@ -29,8 +29,10 @@ def main() -> None:
                 if case.get("direction", "fwd") == args.direction and case.get(key)}
 
     results = json.loads(args.results.read_text())
-    peers = {"torch": times(args.torch, "ms"), "best": times(args.targets, "best_ms"),
-             "floor": times(args.results, "floor_ms")}
+    peers = {"best": times(args.targets, "best_ms"), "floor": times(args.results, "floor_ms")}
+    if args.torch:
+        peers["torch"] = times(args.torch, "ms")
+    series = {key: SERIES[key] for key in SERIES if key == "jfa" or key in peers}
     groups = {}
     for case in results["cases"]:
         name = case["name"]
@@ -44,7 +46,7 @@ def main() -> None:
     args.output.write_text(bars.draw(
         f"Useful TFLOP/s, {direction}, medians, higher is better",
         f"{header['card']}, driver {header['driver']}, {header['date'][:10]}, "
-        f"commit {header['commit']}", SERIES, groups))
+        f"commit {header['commit']}", series, groups))
 
 
 if __name__ == "__main__":

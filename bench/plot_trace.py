@@ -22,7 +22,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("trace", type=Path, help="Perfetto JSON")
     parser.add_argument("svg", type=Path, help="file to write")
     parser.add_argument("--block", type=int, default=0, help="(default: %(default)s)")
-    parser.add_argument("--warps", default="0,1,2,4,8,12", help="(default: %(default)s)")
+    parser.add_argument("--warps", default="0,1,2,3,4,8,12", help="(default: %(default)s)")
     parser.add_argument("--begin", type=float, default=0, metavar="US",
                         help="microseconds from the trace's start (default: %(default)s)")
     parser.add_argument("--length", type=float, default=20, metavar="US",
