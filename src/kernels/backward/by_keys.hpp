@@ -1,14 +1,14 @@
 // Attention backward on a jagged batch, block of keys by block of keys, for Hopper.
 //
 //   P = exp(S - lse), S = scores(q k^T), masked
-//   dv = P^T dout;  dS = P (dout v^T - delta), by the score policy's slope;  dk = dS^T q;  dq = dS
-//   k
+//   dv = P^T dout;  dS = P (dout v^T - delta), by the score policy's slope
+//   dk = dS^T q;  dq = dS k
 //
 // An item is a block of 128 keys of one key/value head, or of 64 where the warpgroups of keys split
 // the columns of dK and dV instead: then their registers hold wider heads, or more for each score,
-// but S^T and dP^T are made twice. It visits the tiles of 64 queries of every
-// query head that shares it; dK and dV stay in registers. dQ of a sequence that is one block of
-// keys is written as it is. Two blocks of keys are worked on at once by two blocks of the grid, of
+// but S^T and dP^T are made twice. It visits the tiles of 64 queries of every query head that
+// shares it; dK and dV stay in registers. dQ of a sequence that is one block of keys is written as
+// it is. Two blocks of keys are worked on at once by two blocks of the grid, of
 // which one hands dQ over to the other: partners.hpp. dQ of a longer sequence adds up in fp32 in
 // dq_sum and is converted by FinishBackward. With broadcast_q items are shared out beforehand, dQ
 // is kept over a block's whole share, and FinishBackward adds the shares up. PrepareBackward,

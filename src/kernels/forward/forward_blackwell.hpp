@@ -25,11 +25,11 @@
 //
 // Schedule; a row is what may run at once, block j of a flat stream that goes on from tile to tile:
 //
-// | multiply                     | softmax 0        | softmax 1        | correct                  |
-// | ---------------------------- | ---------------- | ---------------- | ------------------------ |
-// | S1 = Q1 K(j)                 | softmax of S0(j) | ...              | O0 scaled for j          |
-// | O0 += P0 V(j), S0 = Q0 K(j+1) | ...              | softmax of S1(j) | O1 scaled for j | | O1 +=
-// P1 V(j), S1 = Q1 K(j+1) | softmax of S0(j+1) | ...            | O0 scaled for j+1        |
+// | multiply                      | softmax 0          | softmax 1        | correct           |
+// | ----------------------------- | ------------------ | ---------------- | ----------------- |
+// | S1 = Q1 K(j)                  | softmax of S0(j)   | ...              | O0 scaled for j   |
+// | O0 += P0 V(j), S0 = Q0 K(j+1) | ...                | softmax of S1(j) | O1 scaled for j   |
+// | O1 += P1 V(j), S1 = Q1 K(j+1) | softmax of S0(j+1) | ...              | O0 scaled for j+1 |
 //
 // SMEM at head_dim 128: Q 64 KiB, 3 blocks of K or V and a group's O of 32 KiB each; work, factors,
 // barriers. (A fourth block leaves too little beside the 1 KiB to which each ring is aligned.)
