@@ -348,24 +348,10 @@ struct Attend {
   /// Prepares, masks and looks through the scores of `block`, counted from the tile's first.
   JFA_DEVICE void weigh(int block, bool hides) {
     typename K::Scores{p.scores}.prepare(s);
-    if (hides) hide(block);
+    if (hides) K::hide(p, smem.work.slots[now.work_slot], group, block, s);
     moved = move_shift(s, rows, factor, scale());
   }
   JFA_DEVICE float scale() const { return typename K::Scores{p.scores}.scale(); }
-
-  /// Hides from S what the mask hides from these rows.
-  JFA_DEVICE void hide(int block) {
-    const Work& tile = smem.work.slots[now.work_slot];
-    const typename K::Mask mask{
-        p.mask, TileRows{.first = M::load_shared(&tile.q_row) + K::first_query(p, group),
-                         .pack_log2 = p.pack_log2,
-                         .q_length = M::load_shared(&tile.q_length),
-                         .kv_length = M::load_shared(&tile.kv_length)}};
-    const int first_key = (M::load_shared(&tile.first_block) + block) * kKeys;
-    s.apply([&](int row, int col, float& value) {
-      value = mask.sees(row, first_key + col) ? value : -__builtin_inff();
-    });
-  }
 
   /// NOTE [pinned wait]: ptxas moves the wait for O up above the softmax unless a branch on its
   /// result stands between. This one is never taken, since a sum of powers is not negative, and

@@ -40,7 +40,6 @@ template <class Machine, ForwardConfig Config, template <class> class MaskPolicy
 struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
   using Base = ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64>;
   using Base::C;
-  using Base::first_query;
   using Base::has_rows;
   using Base::kGroups;
   using typename Base::KvTile;
@@ -49,7 +48,6 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
   using typename Base::Mask;
   using typename Base::Params;
   using typename Base::QSlot;
-  using typename Base::T;
   using typename Base::Work;
 
   static constexpr int kThreads = 128 * (1 + kGroups);
@@ -84,10 +82,7 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
   }
 
   static JFA_DEVICE void store(const Params& p, Smem& smem) {
-    if (p.q_rows.offsets.data != nullptr) {
-      const FillGaps<M, T> gaps{p.outputs, M::lane(), 32};
-      gaps.run(p.q_rows, p.batch);
-    }
+    Base::fill_gaps(p);
     auto r = smem.work.reader();
     auto q = smem.q.reader();
     const bool lead = M::elect();
@@ -95,15 +90,11 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
       const Work work = M::load_shared(&smem.work.wait(r));
       smem.work.release(r);
       if (work.blocks == 0) break;
-      const RaggedRows rows{work.out_begin, work.q_length};
       for (int group = 0; group < kGroups; ++group) {
         typename OReady::Key ready{q.phase};  // opened once for each use of the slot
         smem.o_ready[q.slot][group].pass(ready);
         if (lead && has_rows(p, work, group)) {
-          const int row = work.q_row + first_query(p, group);
-          tma_store(p.out, {0, work.q_head, rows.at(row), rows.end(), kRaggedRows},
-                    smem.q.slots[q.slot].group[group]);
-          M::bulk_commit();
+          Base::store_part(p, work, group, smem.q.slots[q.slot].group[group]);
         }
       }
       if (lead) wait_read<M>();

@@ -49,7 +49,6 @@ template <class Machine, ForwardConfig Config, template <class> class MaskPolicy
 struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 128> {
   using Base = ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 128>;
   using Base::C;
-  using Base::first_query;
   using Base::has_rows;
   using Base::kGroups;
   using typename Base::KvTile;
@@ -57,7 +56,6 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
   using typename Base::Params;
   using typename Base::QSlot;
   using typename Base::QTile;
-  using typename Base::T;
   using typename Base::Work;
   static_assert(kGroups == 2 && !C.shares_keys && !Base::Mask::kListed,
                 "two groups; tiles do not share keys, lists are not supported yet");
@@ -87,10 +85,7 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
 
   /// Copies O out, group by group.
   static JFA_DEVICE void store(const Params& p, Smem& smem) {
-    if (p.q_rows.offsets.data != nullptr) {
-      const FillGaps<M, T> gaps{p.outputs, M::lane(), 32};
-      gaps.run(p.q_rows, p.batch);
-    }
+    Base::fill_gaps(p);
     auto r = smem.work.reader();
     auto o = smem.o.reader();
     const bool lead = M::elect();
@@ -98,14 +93,11 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
       const Work work = M::load_shared(&smem.work.wait(r));
       smem.work.release(r);
       if (work.blocks == 0) break;
-      const RaggedRows rows{work.out_begin, work.q_length};
       for (int group = 0; group < kGroups; ++group) {
         if (!has_rows(p, work, group)) continue;
         QTile& tile = smem.o.wait(o);
         if (lead) {
-          const int row = work.q_row + first_query(p, group);
-          tma_store(p.out, {0, work.q_head, rows.at(row), rows.end(), kRaggedRows}, tile);
-          M::bulk_commit();
+          Base::store_part(p, work, group, tile);
           wait_read<M>();
         }
         smem.o.release(o);

@@ -160,6 +160,33 @@ struct ForwardTiles {
     M::store_global(to + M::load_shared(&tile.out_begin) + query, lse);
   }
 
+  /// Hides from the scores of `block`, counted from the tile's first, what the mask hides from a
+  /// group's rows. The tile is in shared memory.
+  static JFA_DEVICE void hide(const Params& p, const Work& tile, int group, int block, auto& s) {
+    const Mask mask{p.mask, TileRows{.first = M::load_shared(&tile.q_row) + first_query(p, group),
+                                     .pack_log2 = p.pack_log2,
+                                     .q_length = M::load_shared(&tile.q_length),
+                                     .kv_length = M::load_shared(&tile.kv_length)}};
+    const int first_key = (M::load_shared(&tile.first_block) + block) * C.keys;
+    s.apply([&](int row, int col, float& value) {
+      value = mask.sees(row, first_key + col) ? value : -__builtin_inff();
+    });
+  }
+
+  /// A block's share of the outputs' rows of no sequence, by a warp. Broadcast queries leave none.
+  static JFA_DEVICE void fill_gaps(const Params& p) {
+    if (p.q_rows.offsets.data == nullptr) return;
+    FillGaps<M, T>{p.outputs, M::lane(), 32}.run(p.q_rows, p.batch);
+  }
+
+  /// Copies a group's part of O out, on one thread.
+  static JFA_DEVICE void store_part(const Params& p, const Work& work, int group, QTile& part) {
+    const RaggedRows rows{work.out_begin, work.q_length};
+    const int row = work.q_row + first_query(p, group);
+    tma_store(p.out, {0, work.q_head, rows.at(row), rows.end(), kRaggedRows}, part);
+    M::bulk_commit();
+  }
+
   // ---- schedule
 
   /// Blocks begin .. end - 1 of a sequence.

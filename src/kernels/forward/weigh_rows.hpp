@@ -65,7 +65,7 @@ struct WeighRows {
     tmem_wait(s);
     const typename K::Scores policy{p.scores};
     policy.prepare(s);
-    if (masked(tile, block)) hide(s, tile, block);
+    if (masked(tile, block)) K::hide(p, tile, group, block, s);
     Values factor = Values::all(1);
     move_shift(s, rows, factor, policy.scale());
     if (!first) send(factor);
@@ -87,17 +87,6 @@ struct WeighRows {
   JFA_DEVICE bool masked(const Work& tile, int block) const {
     const Visits& visits = tile.visits[group];
     return block < known(visits.plain_begin) || block >= known(visits.plain_end);
-  }
-  JFA_DEVICE void hide(auto& s, const Work& tile, int block) const {
-    const typename K::Mask mask{
-        p.mask, TileRows{.first = M::load_shared(&tile.q_row) + K::first_query(p, group),
-                         .pack_log2 = p.pack_log2,
-                         .q_length = M::load_shared(&tile.q_length),
-                         .kv_length = M::load_shared(&tile.kv_length)}};
-    const int first_key = (M::load_shared(&tile.first_block) + block) * K::C.keys;
-    s.apply([&](int row, int col, float& value) {
-      value = mask.sees(row, first_key + col) ? value : -__builtin_inff();
-    });
   }
 
   /// Tells the correct role what to scale O by.
