@@ -30,7 +30,7 @@
 #pragma once
 
 #include "kernels/forward/attend.hpp"
-#include "kernels/forward/tiles.hpp"
+#include "kernels/forward/loads.hpp"
 
 namespace jfa {
 inline namespace JFA_BACKEND {
@@ -39,6 +39,7 @@ template <class Machine, ForwardConfig Config, template <class> class MaskPolicy
           template <class> class ScorePolicy = ScaledScores>
 struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
   using Base = ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64>;
+  using Loads = ForwardLoads<Base>;
   using Base::C;
   using Base::has_rows;
   using Base::kGroups;
@@ -74,11 +75,11 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
   /// Q goes ahead of K and V, whose slots are free later.
   static JFA_DEVICE void load_queries(const Params& p, Smem& smem) {
     auto q = smem.q.writer();
-    Base::for_each_tile(smem, [&](const Work& work) { Base::load_q(p, smem, q, work); });
+    Loads::for_each_tile(smem, [&](const Work& work) { Loads::load_q(p, smem, q, work); });
   }
   static JFA_DEVICE void load_keys(const Params& p, Smem& smem) {
     auto kv = smem.kv.writer();
-    Base::for_each_tile(smem, [&](const Work& work) { Base::load_kv(p, smem, kv, work); });
+    Loads::for_each_tile(smem, [&](const Work& work) { Loads::load_kv(p, smem, kv, work); });
   }
 
   static JFA_DEVICE void store(const Params& p, Smem& smem) {

@@ -12,7 +12,7 @@
 // | softmax  | 0 to 7   | 192       | a warpgroup a group: S to P, lse: weigh_rows.hpp           |
 // | correct  | 8 to 11  | 80        | scales both groups' O, then O / sum to SMEM: correct.hpp   |
 // | multiply | 12       | 48        | issues the MMAs: multiply.hpp                             |
-// | load     | 13       | 48        | one thread copies Q tiles, K and V blocks: tiles.hpp       |
+// | load     | 13       | 48        | one thread copies Q tiles, K and V blocks: loads.hpp       |
 // | schedule | 14       | 48        | takes items, says tile by tile what is to be done          |
 // | store    | 15       | 48        | fills rows of no sequence; one thread copies O out         |
 //
@@ -37,8 +37,8 @@
 #pragma once
 
 #include "kernels/forward/correct.hpp"
+#include "kernels/forward/loads.hpp"
 #include "kernels/forward/multiply.hpp"
-#include "kernels/forward/tiles.hpp"
 #include "kernels/forward/weigh_rows.hpp"
 
 namespace jfa {
@@ -48,6 +48,7 @@ template <class Machine, ForwardConfig Config, template <class> class MaskPolicy
           template <class> class ScorePolicy = ScaledScores>
 struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 128> {
   using Base = ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 128>;
+  using Loads = ForwardLoads<Base>;
   using Base::C;
   using Base::has_rows;
   using Base::kGroups;
@@ -108,9 +109,9 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
   static JFA_DEVICE void load(const Params& p, Smem& smem) {
     auto q = smem.q.writer();
     auto kv = smem.kv.writer();
-    Base::for_each_tile(smem, [&](const Work& work) {
-      Base::load_q(p, smem, q, work);
-      Base::load_kv(p, smem, kv, work);
+    Loads::for_each_tile(smem, [&](const Work& work) {
+      Loads::load_q(p, smem, q, work);
+      Loads::load_kv(p, smem, kv, work);
     });
   }
 

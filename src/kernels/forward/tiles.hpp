@@ -1,12 +1,7 @@
 // What the forward kernels of all chips share: their arguments, how the queries of a batch are cut
-// into tiles and a tile's keys into blocks, and how these are scheduled and loaded. Persistent
-// blocks take items (runs of query tiles) from a plan.
-//
-// | step     | does                                                          |
-// | -------- | ------------------------------------------------------------- |
-// | schedule | takes items, says tile by tile what is to be done: Smem::work |
-// | load_q   | one thread copies a tile's Q: Smem::q                         |
-// | load_kv  | one thread copies blocks of K and V in turn: Smem::kv         |
+// into tiles and a tile's keys into blocks, what stands around scores and outputs, and the role
+// `schedule`: it takes items (runs of query tiles) from a plan and says in Smem::work, tile by
+// tile, what is to be done. loads.hpp has what loads.
 #pragma once
 
 #include "kernels/forward/arguments.hpp"
@@ -326,129 +321,6 @@ struct ForwardTiles {
       item = M::grid_size() + drawn;
     }
     publish(Work{});
-  }
-
-  // ---- load
-
-  /// fn(work) on one thread of the warp for each tile.
-  template <class Fn>
-  static JFA_DEVICE void for_each_tile(auto& smem, Fn fn) {
-    auto r = smem.work.reader();
-    const bool lead = M::elect();
-    for (;;) {
-      const Work work = M::load_shared(&smem.work.wait(r));
-      smem.work.release(r);
-      if (work.blocks == 0) break;
-      if (lead) fn(work);
-    }
-  }
-
-  template <class Cursor>
-  static JFA_DEVICE void load_q(const Params& p, auto& smem, Cursor& q, const Work& work) {
-    const RaggedRows rows{work.q_begin, work.q_length};
-    smem.q.fill(q, [&](QSlot& slot, Mbarrier& full) {
-      for (int group = 0; group < kGroups; ++group) {
-        // Without rows it is zeros from behind the sequence.
-        const int row =
-            has_rows(p, work, group) ? work.q_row + first_query(p, group) : work.q_length;
-        tma_load(full, slot.group[group], p.q,
-                 {0, work.q_head, rows.at(row), rows.end(), kRaggedRows});
-      }
-    });
-  }
-
-  template <class Cursor>
-  static JFA_DEVICE void load_kv(const Params& p, auto& smem, Cursor& kv, const Work& work) {
-    if constexpr (Mask::kListed) {
-      load_listed(p, smem, kv, work);
-    } else if (work.first_of_run != 0) {
-      for (int place = work.blocks - 1; place >= 0; --place) {
-        load_block(p, smem, kv, work, place, 0);
-      }
-    }
-  }
-
-  template <class Cursor>
-  static JFA_DEVICE void load_block(const Params& p, auto& smem, Cursor& kv, const Work& work,
-                                    int place, int flags) {
-    const RaggedRows rows{work.kv_begin, work.kv_length};
-    const int row = rows.at((work.first_block + place) * C.keys);
-    smem.kv.fill(kv, [&](KvTile& k, Mbarrier& full) {
-      if constexpr (Mask::kListed)
-        M::store_shared(&smem.listed[kv.slot], ListedBlock{place, flags});
-      tma_load(full, k, p.k, {0, work.kv_head, row, rows.end(), kRaggedRows});
-    });
-    smem.kv.fill(kv, [&](KvTile& v, Mbarrier& full) {
-      tma_load(full, v, p.v, {0, work.kv_head, row, rows.end(), kRaggedRows});
-    });
-  }
-
-  /// Which groups visit the block at `place` of a tile, of those that `members` names.
-  static JFA_DEVICE int visitors(const Work& work, int members, int place) {
-    int flags = 0;
-    JFA_UNROLL
-    for (int group = 0; group < kGroups; ++group) {
-      const Visits& own = work.visits[group];
-      if ((members >> group & 1) == 0 || place < own.begin || place >= own.end) continue;
-      flags |= kVisit << group;
-      if (place < own.plain_begin || place >= own.plain_end) flags |= kMasked << group;
-    }
-    return flags;
-  }
-
-  /// The blocks that the lists of a tile's groups name, from the last down. A tile loads at least
-  /// one, whether or not anybody visits it.
-  template <class Cursor>
-  static JFA_DEVICE void load_listed(const Params& p, auto& smem, Cursor& kv, const Work& work) {
-    const BlockLists& lists = p.mask.lists;
-    ListedBlock ready{0, 0};  // is loaded when the one after it is known, or known to be none
-    const auto visit = [&](int members, int place) {
-      const int flags = visitors(work, members, place);
-      if (flags == 0) return;
-      if (ready.flags != 0) load_block(p, smem, kv, work, ready.place, ready.flags);
-      ready = {place, flags};
-    };
-    if (lists.row_offsets.data == nullptr) {
-      for (int place = work.blocks - 1; place >= 0; --place) visit((1 << kGroups) - 1, place);
-    } else {
-      each_column(p, work, [&](int members, int column) {
-        if (column > work.kv_length / lists.block_kv) return;
-        const int parts = lists.block_kv / C.keys;
-        const int begin = column * parts - work.first_block;
-        const int end = begin + parts < work.blocks ? begin + parts : work.blocks;
-        for (int place = end - 1; place >= begin && place >= 0; --place) visit(members, place);
-      });
-    }
-    load_block(p, smem, kv, work, ready.place, ready.flags | kLast);
-  }
-
-  /// fn(groups, column) for each column that lists name for some of a tile's groups, falling.
-  template <class Fn>
-  static JFA_DEVICE void each_column(const Params& p, const Work& work, Fn fn) {
-    const BlockLists& lists = p.mask.lists;
-    ListedColumns<M> columns[kGroups];
-    JFA_UNROLL
-    for (int group = 0; group < kGroups; ++group) {
-      if (!has_rows(p, work, group)) continue;
-      const int row = (work.q_row + first_query(p, group)) / lists.block_q;
-      columns[group] = ListedColumns<M>::of(lists, work.q_head, std::int64_t{work.block_row} + row);
-    }
-    for (;;) {
-      int column = -1;
-      JFA_UNROLL
-      for (int group = 0; group < kGroups; ++group) {
-        column = columns[group].column > column ? columns[group].column : column;
-      }
-      if (column < 0) return;
-      int members = 0;
-      JFA_UNROLL
-      for (int group = 0; group < kGroups; ++group) {
-        if (columns[group].column != column) continue;
-        members |= 1 << group;
-        columns[group].advance(lists);
-      }
-      fn(members, column);
-    }
   }
 };
 
