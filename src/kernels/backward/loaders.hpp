@@ -1,4 +1,4 @@
-// The roles of BackwardByKeys that copy: blocks of K and V, tiles of Q and dO.
+// The roles of the backward kernels by keys that copy: blocks of K and V, tiles of Q and dO.
 #pragma once
 
 #include "kernels/backward/apart.hpp"
@@ -8,7 +8,7 @@ namespace jfa {
 inline namespace JFA_BACKEND {
 
 /// Blocks of K and V are read once, and dK and dV not at all: they leave L2 to the rest first. `K`
-/// is the kernel, BackwardByKeys<...>.
+/// is the kernel.
 template <class K>
 struct KeyLoader {
   using M = typename K::M;
@@ -31,18 +31,19 @@ struct KeyLoader {
   }
 };
 
-/// `K` is the kernel, BackwardByKeys<...>.
+/// Tiles of queries, for a role of one thread that copies. `K` is the kernel.
 template <class K>
-struct TileLoader {
+struct QueryTiles {
   using M = typename K::M;
+  using Place = typename K::Place;
   using Work = typename K::Work;
   const typename K::Params& p;
   typename K::Smem& smem;
-  typename decltype(K::Smem::tile_ring)::Cursor to = {};
 
-  JFA_DEVICE void run() {
+  /// load(work, place) on one thread for each visit.
+  JFA_DEVICE void for_each(auto load) const {
     for_each_work<M>(smem.work, &Work::tiles, [&](const Work& work) {
-      typename K::Place place{M::load_shared(&work.first_tile), 0};
+      Place place{M::load_shared(&work.first_tile), 0};
       const int visits = M::load_shared(&work.tiles) * p.heads;
       for (int visit = 0; visit < visits; ++visit) {
         if constexpr (K::Mask::kListed) {
@@ -55,20 +56,58 @@ struct TileLoader {
     });
   }
 
-  JFA_DEVICE void load(const Work& work, const typename K::Place& place) {
+  // The parts of the tile at `place`. What they read of the work is in no register between them:
+  // the role has few.
+  JFA_DEVICE void load_q(Mbarrier& full, typename K::QTile& to, const Work& work,
+                         const Place& place) const {
+    load_rows(full, to, p.q, M::load_shared(&work.q_begin), work, place);
+  }
+  JFA_DEVICE void load_dout(Mbarrier& full, typename K::QTile& to, const Work& work,
+                            const Place& place) const {
+    load_rows(full, to, p.dout, M::load_shared(&work.out_begin), work, place);
+  }
+  /// Where the sequence has no more of them the tile's first again: they must be numbers.
+  JFA_DEVICE void load_statistics(Mbarrier& full, typename K::RowTile& lse,
+                                  typename K::RowTile& delta, const Work& work,
+                                  const Place& place) const {
+    constexpr std::uint32_t kBytes = kStatisticsRows * sizeof(float);
     const int head = M::load_shared(&work.q_head) + place.head;
-    const int length = M::load_shared(&work.q_length);
-    const float* rows =
-        p.statistics +
-        2 * K::kQueries * (head * p.head_tiles + M::load_shared(&work.statistics) + place.tile);
-    int at[5] = {0, head, kRaggedRows - length + place.tile * K::kQueries, 0, kRaggedRows};
-    smem.tile_ring.fill(to, [&](auto&, Mbarrier& full) {
-      at[3] = M::load_shared(&work.q_begin) + length;
-      tma_load(full, smem.q[to.slot], p.q, at);
-      at[3] = M::load_shared(&work.out_begin) + length;
-      tma_load(full, smem.dout[to.slot], p.dout, at);
-      M::bulk_load(smem.lse[to.slot].elements, rows, sizeof(smem.lse[0]), &full);
-      M::bulk_load(smem.delta[to.slot].elements, rows + K::kQueries, sizeof(smem.delta[0]), &full);
+    const std::int64_t tile = M::load_shared(&work.statistics) + place.tile * K::kStatisticsTiles;
+    const float* rows = p.statistics + 2 * kStatisticsRows * (head * p.head_tiles + tile);
+    JFA_UNROLL
+    for (int first = 0; first < K::kQueries; first += kStatisticsRows) {
+      const int row = place.tile * K::kQueries + first;
+      if (first > 0 && row < M::load_shared(&work.q_length)) rows += 2 * kStatisticsRows;
+      M::bulk_load(lse.elements + first, rows, kBytes, &full);
+      M::bulk_load(delta.elements + first, rows + kStatisticsRows, kBytes, &full);
+    }
+  }
+
+ private:
+  JFA_DEVICE void load_rows(Mbarrier& full, typename K::QTile& to, const auto& map, int begin,
+                            const Work& work, const Place& place) const {
+    const RaggedRows rows{begin, M::load_shared(&work.q_length)};
+    tma_load(full, to, map,
+             {0, M::load_shared(&work.q_head) + place.head, rows.at(place.tile * K::kQueries),
+              rows.end(), kRaggedRows});
+  }
+};
+
+/// `K` is the kernel, BackwardByKeys<...>.
+template <class K>
+struct TileLoader {
+  const typename K::Params& p;
+  typename K::Smem& smem;
+
+  JFA_DEVICE void run() const {
+    const QueryTiles<K> tiles{p, smem};
+    auto to = smem.tile_ring.writer();
+    tiles.for_each([&](const auto& work, const auto& place) {
+      smem.tile_ring.fill(to, [&](auto&, Mbarrier& full) {
+        tiles.load_q(full, smem.q[to.slot], work, place);
+        tiles.load_dout(full, smem.dout[to.slot], work, place);
+        tiles.load_statistics(full, smem.lse[to.slot], smem.delta[to.slot], work, place);
+      });
     });
   }
 };

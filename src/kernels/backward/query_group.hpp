@@ -1,30 +1,25 @@
 // What the warpgroup of the role `queries` does: dQ of the tiles that the blocks of keys visit.
 #pragma once
 
+#include "kernels/backward/dq_places.hpp"
 #include "kernels/backward/partners.hpp"
 
 namespace jfa {
 inline namespace JFA_BACKEND {
 
-/// What becomes of a tile's dQ.
-enum class DqWay : int {
-  Write,  // it is whole: written to dq
-  Sum,    // added to dq_sum, as other blocks of the grid do
-  Pair,   // whole, or handed over to the block's partner, or gone on with and written
-  Task,   // kept in dq_kept, for the sum over tasks
-};
-
 /// `K` is the kernel, BackwardByKeys<...>.
 template <class K>
-struct QueryGroup {
+struct QueryGroup : DqPlaces<K> {
   using M = typename K::M;
   using Mask = typename K::Mask;
   using Smem = typename K::Smem;
   using Work = typename K::Work;
+  using Places = DqPlaces<K>;
+  using Places::field;
+  using Places::p;
+  using Places::smem;
   static constexpr int kColumns = 64;  // at a time
 
-  const typename K::Params& p;
-  Smem& smem;
   const bool lead;
   typename decltype(Smem::ds_ring)::Cursor ds = {};
   typename decltype(Smem::kv_ring)::Cursor kv = {};
@@ -33,7 +28,7 @@ struct QueryGroup {
   Fragment<M, kColumns> dq;
 
   JFA_DEVICE QueryGroup(const typename K::Params& params, Smem& memory)
-      : p(params), smem(memory), lead(M::warp_index() % 4 == 0 && M::elect()), partners{params} {}
+      : Places{params, memory}, lead(M::warp_index() % 4 == 0 && M::elect()), partners{params} {}
 
   JFA_DEVICE void run() {
     auto r = smem.work.reader();
@@ -53,20 +48,16 @@ struct QueryGroup {
     if (lead) wait_read<M>();
   }
 
-  JFA_DEVICE int field(const Work& work, const int Work::*of) const {
-    return M::uniform(M::load_shared(&(work.*of)));
-  }
-
   JFA_DEVICE int listed_tile(const Work& work, int visit) const {
     const auto& listed = smem.visits[field(work, &Work::slot)];
     return M::uniform(M::load_shared(&listed.tile[visit])) / 4;
   }
 
   JFA_DEVICE void visit(const Work& work, int head, int tile, int number) {
-    const auto way = static_cast<DqWay>(M::uniform(static_cast<int>(M::load_shared(&work.dq))));
+    const DqWay way = Places::way(work);
     bool later = way == DqWay::Sum || way == DqWay::Task;  // there is dQ of blocks before
     bool keep = later;
-    const bool shared = way == DqWay::Pair && seen_blocks(work, tile).size() == 2;
+    const bool shared = way == DqWay::Pair && Places::seen_blocks(work, tile).size() == 2;
     if (shared) {
       keep = partners.first();
       later = !keep;
@@ -79,7 +70,7 @@ struct QueryGroup {
       if (shared) {
         kept = partners.tile() + column * K::kQueries;
       } else if (way == DqWay::Task) {
-        kept = kept_at(work, head, tile, column);
+        kept = Places::kept_at(work, head, tile, column);
       }
       if (load) load_kept(dq, kept);
       if (column == 0) smem.ds_ring.wait(ds);
@@ -127,41 +118,14 @@ struct QueryGroup {
     }
   }
 
-  /// NOTE [turns]: with `turns`, the blocks of keys that visit a tile add to it one after another,
-  /// in their order. Each takes its items from a counter, earlier blocks of keys first: the one
-  /// whose turn it is has been taken by a running block, which waits for no later one.
   JFA_DEVICE void take_turn(const Work& work, int head, int tile, int number) {
-    const int before = blocks_before(work, tile, number);
-    if (lead) M::await(turn_at(work, head, tile), before);
+    const int before = Places::blocks_before(work, tile, number);
+    if (lead) M::await(Places::turn_at(work, head, tile), before);
     meet();  // what the turn orders is ordered for all
   }
   JFA_DEVICE void give_turn(const Work& work, int head, int tile) {
     meet();  // all have added
-    if (lead) M::reduce_add_release(turn_at(work, head, tile), 1);
-  }
-  JFA_DEVICE int* turn_at(const Work& work, int head, int tile) const {
-    return p.turns + (M::load_shared(&work.q_head) + head) * p.head_tiles +
-           M::load_shared(&work.statistics) + tile;
-  }
-
-  /// The blocks of keys that visit a tile, but for lists.
-  JFA_DEVICE Range seen_blocks(const Work& work, int tile) const {
-    return K::blocks(p.mask, tile, {field(work, &Work::q_length), field(work, &Work::kv_length)});
-  }
-  JFA_DEVICE int blocks_before(const Work& work, int tile, int visit) const {
-    if constexpr (Mask::kListed) {
-      const auto& visits = smem.visits[field(work, &Work::slot)];
-      return M::uniform(M::load_shared(&visits.before[visit]));
-    } else {
-      return field(work, &Work::first_key) / K::kKeys -
-             static_cast<int>(seen_blocks(work, tile).begin);
-    }
-  }
-
-  JFA_DEVICE float* kept_at(const Work& work, int head, int tile, int column) const {
-    const int tiles = (field(work, &Work::q_length) + K::kQueries - 1) / K::kQueries;
-    const std::int64_t at = field(work, &Work::kept) + head * tiles + tile;
-    return p.dq_kept + at * (K::kQueries * K::C.head_dim) + column * K::kQueries;
+    if (lead) M::reduce_add_release(Places::turn_at(work, head, tile), 1);
   }
 
   /// dQ to dq.
