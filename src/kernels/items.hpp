@@ -49,14 +49,17 @@ JFA_DEVICE int search_item(const PlannedSequence* plan, int batch, int item) {
   return first;
 }
 
-/// Calls fn(task, first, last) for each task of this block: a fixed share, first .. last - 1, of
-/// the items of head task / shares.
+/// Calls fn(task, first, last, step) for each task of this block: a fixed share of the items of
+/// head task / shares, first, first + step and so on before last. Teams of `team` neighbouring
+/// tasks deal out what is theirs together item by item; step is how many are in the task's.
 template <class M, class Fn>
-JFA_DEVICE void for_each_task(std::int64_t items, int shares, int heads, Fn fn) {
+JFA_DEVICE void for_each_task(std::int64_t items, int shares, int heads, int team, Fn fn) {
   for (int task = M::block_index(); task < shares * heads; task += M::grid_size()) {
     const int share = task % shares;
-    fn(task, static_cast<int>(items * share / shares),
-       static_cast<int>(items * (share + 1) / shares));
+    const int leader = share / team * team;
+    const int step = leader + team < shares ? team : shares - leader;
+    fn(task, static_cast<int>(items * leader / shares) + share - leader,
+       static_cast<int>(items * (leader + step) / shares), step);
   }
 }
 

@@ -186,7 +186,7 @@ struct BackwardByQueries {
       });
     };
     const std::int64_t items = M::load_global(&p.plan[p.batch].first_item);
-    for_each_task<M>(items, p.shares, p.heads, [&](int task, int first, int last) {
+    for_each_task<M>(items, p.shares, p.heads, 1, [&](int task, int first, int last, int) {
       Work work{};
       work.head = task / p.shares;
       work.task = task;

@@ -255,20 +255,24 @@ struct KeyBlocks {
     }
   }
 
-  /// Each task is a fixed share of one head's items, in the order of the plan: its dQ, which no
-  /// other block touches, comes out the same whatever else happens.
+  static constexpr int kTeam = 8;
+
+  /// Each task is a fixed share of one head's items: its dQ, which no other block touches, comes
+  /// out the same whatever else happens. In a team, blocks of keys of one sequence are worked on at
+  /// once and find its dO in L2, which the tasks' dQ nearly fill.
   template <class Publish>
   static JFA_DEVICE void take_tasks(const Params& p, Publish publish) {
     const std::int64_t items = M::load_global(&p.plan[p.batch].first_item);
-    for_each_task<M>(items, p.shares, p.heads_kv, [&](int task, int first, int last) {
+    const auto take = [&](int task, int first, int last, int step) {
       int at = first < last ? search_item<M>(p.plan, p.batch, first) : 0;
-      for (int item = first; item < last; ++item) {
+      for (int item = first; item < last; item += step) {
         at = find_item<M>(p.plan, p.batch, 1, at, item);
         const PlannedSequence s = M::load_global(&p.plan[at]);
         publish(
             describe(p, s, task / p.shares, item - s.first_item, DqWay::Task, task * p.kept_tiles));
       }
-    });
+    };
+    for_each_task<M>(items, p.shares, p.heads_kv, kTeam, take);
   }
 
   /// `K` is the kernel, derived from this.

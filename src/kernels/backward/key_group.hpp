@@ -119,7 +119,8 @@ struct KeyGroup {
   }
 
   /// Goes on to the next visit, perhaps of another block of keys; false where the one in hand is
-  /// to be written first.
+  /// to be written first: K and V of two blocks are held from one's end to the other's first step,
+  /// which a block of a single visit has no other steps to make up for.
   JFA_DEVICE bool next() {
     if (++visit < visits) {
       place.next(p);
@@ -133,7 +134,7 @@ struct KeyGroup {
       if (tiles > 0) return true;
       tiles = tiles_ahead();
     }
-    if (tiles <= 0 || K::C.kv_slots == 1) return false;
+    if (tiles <= 0 || K::C.kv_slots == 1 || visits == 1) return false;
     take(tiles);
     kv.advance();
     smem.kv_ring.wait(kv);
