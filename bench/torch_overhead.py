@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
-"""Times what the Python package adds to a forward call: eager jfa.attention with a ready plan, on a
-batch so small that the library itself takes microseconds, beside the bare call of the C ABI.
+"""Times what the Python package adds to a forward call: jfa.attention with a ready plan, eager and
+inside torch.compile, on a batch so small that the library itself takes microseconds, beside the
+bare call of the C ABI.
 
-Prints the median time of a call in microseconds, of the calling thread alone.
+Prints the median time of a call in microseconds, of the calling thread alone. A call inside
+torch.compile is what one more layer costs a compiled function. On a GPU also the time of a call
+in the replay of a CUDA graph, by the GPU's clock: captured from Python, and from bare calls.
 """
 
 import argparse
 import statistics
 import time
+from collections.abc import Callable
 
 import jfa
 import torch
 from jfa import _abi, _torch
 
+LAYERS = 20  # of what is compiled or captured
 
-def microseconds(call, device, rounds=100, calls=50):
+
+def microseconds(call: Callable, device: str, rounds=100, calls=50) -> float:
     """Median over rounds of a call's time of the calling thread, whatever else the machine does."""
     times = []
     for _ in range(rounds):
@@ -27,12 +33,12 @@ def microseconds(call, device, rounds=100, calls=50):
     return statistics.median(times)
 
 
-def bare_call(arguments):
+def bare_call(arguments: tuple) -> Callable:
     """The C call of an operator's arguments, its structs made beforehand."""
     problem = _torch._Problem(*arguments)
     tensors = _torch._forward(*arguments)
     out, lse = tensors
-    outputs = _abi.pack_forward_outputs(*_torch._tensor("out", out), *_torch._lse(lse))
+    outputs = _abi.pack_forward_outputs(*_torch._tensor("out", out), *_torch._lse("lse", lse))
 
     def call(execution, _kept=tensors):
         _abi.forward(problem.inputs, problem.options, outputs, execution, problem.plan)
@@ -41,8 +47,50 @@ def bare_call(arguments):
     return problem.run(forward_bytes, lambda execution: lambda: call(execution))
 
 
+def compiled_layer(q, offsets, plan, device: str) -> float:
+    """What one more layer costs a compiled function."""
+
+    def layers(count):
+        def function(x, k, v, kv_offsets, q_offsets, plan):
+            for _ in range(count):
+                x = jfa.attention(x, k, v, kv_offsets, q_offsets, plan=plan)
+            return x
+
+        return torch.compile(function, fullgraph=True)
+
+    times = []
+    for count in (1, 1 + LAYERS):
+        torch._dynamo.reset()
+        function = layers(count)
+        function(q, q, q, offsets, offsets, plan)
+        times.append(
+            microseconds(lambda: function(q, q, q, offsets, offsets, plan), device, 40, 10)
+        )
+    return (times[1] - times[0]) / LAYERS
+
+
+def replayed(call: Callable, replays=50, rounds=20) -> float:
+    """A call's time of the GPU in the replay of a graph of several."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(LAYERS):
+            call()
+    times = []
+    for _ in range(rounds):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(replays):
+            graph.replay()
+        end.record()
+        end.synchronize()
+        times.append(1e3 * begin.elapsed_time(end) / replays / LAYERS)
+    return statistics.median(times)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     device = parser.parse_args().device
     torch.set_num_threads(1)
@@ -50,21 +98,35 @@ def main():
     q = torch.randn(2, 1, 8, device=device).to(dtype)
     offsets = torch.tensor([0, 1, 2], device=device)
     plan = jfa.Plan(q, q, q, offsets, offsets)
-    problem = (q, q, q, offsets, offsets, None, None, False, (-1, -1), None, plan.number)
-    bare = bare_call((*_torch._arguments(*problem), None, 0.0, False))
+    problem = q, q, q, offsets, offsets, None, None, False, (-1, -1), None
+    arguments = _torch._arguments(*problem, plan=plan)
 
     def eager():
         return jfa.attention(q, q, q, offsets, offsets, plan=plan)
 
-    base = microseconds(bare, device)
-    print(f"C ABI                 {base:6.1f} us")
-    times = {"eager": microseconds(eager, device)}
+    base = microseconds(bare_call(arguments), device)
+    print(f"PyTorch {torch.__version__}; C ABI {base:.1f} us")
+    times = {}
+    for autograd in (False, True):
+        q.requires_grad_(autograd)
+        what = ", autograd records" if autograd else ""
+        times["eager" + what] = microseconds(eager, device)
+        times["compiled" + what] = compiled_layer(q, offsets, plan, device)
+    q.requires_grad_(False)
     with torch.inference_mode():
-        times["inference_mode"] = microseconds(eager, device)
-    q.requires_grad_()
-    times["eager, with autograd"] = microseconds(eager, device)
+        times["eager, inference mode"] = microseconds(eager, device)
+        times["compiled, inference mode"] = compiled_layer(q, offsets, plan, device)
     for name, spent in times.items():
-        print(f"{name:21s} {spent:6.1f} us, {spent - base:5.1f} over the C ABI")
+        print(f"{name:27s} {spent:6.1f} us, {spent - base:5.1f} over the C ABI")
+    if device == "cuda":
+        on_stream = torch.cuda.Stream()
+        with torch.cuda.stream(on_stream):
+            plan = jfa.Plan(q, q, q, offsets, offsets)
+        bare, ours = (
+            replayed(lambda: bare_call(arguments)()) if bare else replayed(eager)
+            for bare in (True, False)
+        )
+        print(f"CUDA graph: {ours:.2f} us a call captured from Python, {bare:.2f} us a bare one")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ enum {
   JFA_UNSUPPORTED = 2,      /* within the contract, but not offered by the chosen engine */
   JFA_OUT_OF_MEMORY = 3,
   JFA_UNAVAILABLE = 4, /* the engine or device is not there */
-  JFA_INTERNAL = 5     /* a defect of the library */
+  JFA_INTERNAL = 5,    /* a defect of the library */
+  JFA_NOT_TAKEN = 6    /* jfa_python_forward alone: nothing was done, no message was left */
 };
 
 typedef int32_t jfa_dtype;
@@ -206,6 +207,25 @@ JFA_API jfa_status jfa_backward(const jfa_inputs* inputs, const jfa_options* opt
 /* What the value at jfa_execution.check says: JFA_OK, or JFA_INVALID_ARGUMENT for wrong offsets,
  * lengths or plan, which jfa_last_error() then names. */
 JFA_API jfa_status jfa_check_result(uint64_t check);
+
+/* How a binding of Python hands over tensors as they are: as PyObject*, of a type with the C
+ * exchange API of DLPack 1.3. */
+typedef struct jfa_python {
+  size_t size;
+  const void* exchange;   /* the type's DLPackExchangeAPI */
+  const void* none;       /* the object that stands for an absent tensor */
+  void* (*release)(void); /* PyEval_SaveThread */
+  void (*acquire)(void*); /* PyEval_RestoreThread */
+} jfa_python;
+
+/* jfa_forward of such tensors, all on the CPU or on the current GPU: on its current stream, with
+ * workspace of its allocator. The caller holds Python's lock, which is released meanwhile.
+ * JFA_NOT_TAKEN where a tensor has to be prepared for a call first, or cannot be used at all. */
+JFA_API jfa_status jfa_python_forward(const jfa_python* python, void* q, void* k, void* v,
+                                      void* kv_offsets, void* q_offsets, void* kv_lengths,
+                                      void* q_lengths, void* out, void* lse,
+                                      const jfa_options* options, int32_t threads,
+                                      const jfa_plan* plan);
 
 /* The message of this thread's last failed call, "" if none has failed. Valid until its next. */
 JFA_API const char* jfa_last_error(void);

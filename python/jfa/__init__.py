@@ -27,6 +27,7 @@ __all__ = [
     "Unsupported",
     "__version__",
     "attention",
+    "attention_backward",
     "jagged_attention",
 ]
 
@@ -43,7 +44,9 @@ def _backend(array):
     """Who computes on `array`. PyTorch and NumPy are imported when they are first needed."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
-        from jfa import _torch as backend
+        backend = sys.modules.get("jfa._torch")
+        if backend is None:
+            from jfa import _torch as backend
     else:
         from jfa import _numpy as backend
     return backend
@@ -55,7 +58,7 @@ class Plan:
 
     Takes what `attention` takes; of `q`, `k` and `v` only shapes, types and the device matter. On a
     GPU it is made on the current stream without waiting, follows no later change of the offsets,
-    and is not checked against those of a call.
+    and is compared with those of a call only where the call says `check=True`.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ def attention(
     deterministic=False,
     return_lse=False,
     plan=None,
+    check=False,
 ):
     """Attention of each sequence's queries to its keys.
 
@@ -109,6 +113,8 @@ def attention(
     softcap: c > 0 makes scores c * tanh(score / c); 0 is off.
     deterministic: equal inputs give equal bits, gradients included.
     plan: a Plan of the same batch, shapes and mask.
+    check: on a GPU, also check offsets, lengths, block lists and whether the plan is theirs, in both
+        passes, waiting for the GPU each time. On a CPU they always are.
 
     Returns out, `[total_q, heads_q, head_dim]` or with broadcast_q `[B * Lq, heads_q, head_dim]`,
     in the type of q; with return_lse (out, lse), lse being the fp32 `[heads_q, rows of out]`
@@ -133,5 +139,59 @@ def attention(
         softcap,
         deterministic,
         plan,
+        check,
     )
     return (out, lse) if return_lse else out
+
+
+def attention_backward(
+    dout,
+    out,
+    lse,
+    q,
+    k,
+    v,
+    kv_offsets,
+    q_offsets=None,
+    *,
+    dlse=None,
+    q_lengths=None,
+    kv_lengths=None,
+    causal=False,
+    window=(-1, -1),
+    block_sparse=None,
+    softmax_scale=None,
+    softcap=0.0,
+    deterministic=False,
+    plan=None,
+    check=False,
+):
+    """(dq, dk, dv), the gradients of q, k and v, of NumPy arrays; of PyTorch tensors where autograd,
+    which calls this by itself, is not wanted.
+
+    dout: the gradient of out; dlse: that of lse, none is zero.
+    out, lse: what attention returned for the other arguments, which are its own.
+
+    Without q_offsets dq is summed over the batch.
+    """
+    return _backend(q).attention_backward(
+        dout,
+        out,
+        lse,
+        dlse,
+        q,
+        k,
+        v,
+        kv_offsets,
+        q_offsets,
+        q_lengths,
+        kv_lengths,
+        causal,
+        window,
+        block_sparse,
+        softmax_scale,
+        softcap,
+        deterministic,
+        plan,
+        check,
+    )

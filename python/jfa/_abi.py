@@ -8,7 +8,19 @@ import os
 import pathlib
 import struct
 import weakref
-from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import (
+    POINTER,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+    py_object,
+    pythonapi,
+)
 
 BF16, F16, F32, I32, I64 = range(5)
 CPU, CUDA = range(2)
@@ -40,6 +52,8 @@ class Unavailable(Error, RuntimeError):
 class InternalError(Error, RuntimeError):
     """A defect of the library."""
 
+
+NOT_TAKEN = 6  # of jfa_python_forward
 
 _ERRORS = {1: InvalidArgument, 2: Unsupported, 3: OutOfMemory, 4: Unavailable, 5: InternalError}
 
@@ -157,6 +171,18 @@ class BackwardOutputs(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("dq", Tensor), ("dk", Tensor), ("dv", Tensor)]
 
 
+class Python(ctypes.Structure):
+    """jfa_python"""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("exchange", c_void_p),
+        ("none", c_void_p),
+        ("release", c_void_p),
+        ("acquire", c_void_p),
+    ]
+
+
 # What is packed into argument structs as a whole, which is faster than field by field: the fields
 # of a jfa_tensor, a jfa_lse, a jfa_index, each flat, one after the other.
 _TENSOR, _LSE, _INDEX = "Pi5q", "P3q", "Piq"
@@ -182,6 +208,7 @@ pack_block_sparse = _packer(BlockSparse, "3q" + 2 * _INDEX)
 pack_forward_outputs = _packer(ForwardOutputs, _TENSOR + _LSE)
 pack_backward_inputs = _packer(BackwardInputs, 2 * _TENSOR + 2 * _LSE)
 pack_backward_outputs = _packer(BackwardOutputs, 3 * _TENSOR)
+_pack_execution = _packer(Execution, "2iPNPP")
 
 
 @functools.lru_cache
@@ -212,17 +239,20 @@ def cpu_execution(threads):
     return Execution(ctypes.sizeof(Execution), CPU, threads)
 
 
-def cuda_execution(stream):
-    return Execution(ctypes.sizeof(Execution), CUDA, stream=stream)
+def cuda_execution(stream, workspace=0, workspace_bytes=0, check=0):
+    return _pack_execution(CUDA, 0, workspace, workspace_bytes, stream, check)
+
+
+_PATH = os.fspath(os.environ.get("JFA_LIBRARY") or pathlib.Path(__file__).with_name("libjfa.so"))
 
 
 def _load():
-    path = os.environ.get("JFA_LIBRARY") or pathlib.Path(__file__).with_name("libjfa.so")
-    library = ctypes.CDLL(os.fspath(path))
+    library = ctypes.CDLL(_PATH)
     call = [POINTER(Inputs), POINTER(Options)]
     size = POINTER(c_size_t)
     for name, result, arguments in (
         ("last_error", c_char_p, []),
+        ("check_result", c_int32, [c_uint64]),
         ("version", c_char_p, []),
         ("plan_create", c_int32, [*call, POINTER(Execution), POINTER(c_void_p)]),
         ("plan_destroy", None, [c_void_p]),
@@ -247,35 +277,60 @@ def _load():
     return library
 
 
+def python_forward(tensor_type):
+    """jfa_python_forward of tensors of `tensor_type`, which releases Python's lock by itself, or
+    None where they have no exchange API of DLPack's version 1 (PyTorch before 2.10)."""
+    capsule = getattr(tensor_type, "__dlpack_c_exchange_api__", None)
+    if capsule is None:
+        return None
+    pointer = ctypes.PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", pythonapi))
+    exchange = pointer(capsule, b"dlpack_exchange_api")
+    if c_uint32.from_address(exchange).value != 1:
+        return None
+    lock = (pythonapi.PyEval_SaveThread, pythonapi.PyEval_RestoreThread)
+    python = Python(
+        ctypes.sizeof(Python), exchange, id(None), *(ctypes.cast(f, c_void_p) for f in lock)
+    )
+    function = ctypes.PyDLL(_PATH).jfa_python_forward
+    function.restype = c_int32
+    function.argtypes = [POINTER(Python), *9 * [py_object], POINTER(Options), c_int32, c_void_p]
+    return functools.partial(function, python)
+
+
 _library = _load()
 version = _library.jfa_version().decode()
 
 
-def _check(status):
+def check(status):
     """Raises what a status other than JFA_OK stands for, with the library's message."""
     if status != 0:
         raise _ERRORS[status](_library.jfa_last_error().decode())
 
 
 def forward(inputs, options, outputs, execution, plan=None):
-    _check(_library.jfa_forward(inputs, options, outputs, execution, plan))
+    check(_library.jfa_forward(inputs, options, outputs, execution, plan))
 
 
 def backward(inputs, options, given, outputs, execution, plan=None):
-    _check(_library.jfa_backward(inputs, options, given, outputs, execution, plan))
+    check(_library.jfa_backward(inputs, options, given, outputs, execution, plan))
+
+
+def raise_if_check_failed(word):
+    """What the word that a call left at Execution.check says, as a signed integer."""
+    check(_library.jfa_check_result(word & 0xFFFF_FFFF_FFFF_FFFF))
 
 
 def workspace_sizes(inputs, options, execution):
     """Bytes of workspace that forward and backward need."""
     ahead, back = c_size_t(), c_size_t()
-    _check(_library.jfa_workspace_sizes(inputs, options, execution, ahead, back))
+    check(_library.jfa_workspace_sizes(inputs, options, execution, ahead, back))
     return ahead.value, back.value
 
 
 def plan_workspace_size(inputs, options, execution):
     """Bytes of workspace that a plan lives in."""
     size = c_size_t()
-    _check(_library.jfa_plan_workspace_size(inputs, options, execution, size))
+    check(_library.jfa_plan_workspace_size(inputs, options, execution, size))
     return size.value
 
 
@@ -294,7 +349,7 @@ def _destroy_plan(number):
 def create_plan(inputs, options, execution):
     """A plan of the library, as a PlanNumber."""
     handle = c_void_p()
-    _check(_library.jfa_plan_create(inputs, options, execution, handle))
+    check(_library.jfa_plan_create(inputs, options, execution, handle))
     number = PlanNumber(next(_numbers))
     _plans[number.value] = handle
     weakref.finalize(number, _destroy_plan, number.value).atexit = False

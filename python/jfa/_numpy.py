@@ -61,6 +61,26 @@ def _usable_index(name, x, most_dims=1):
     return np.ascontiguousarray(array)
 
 
+def _usable_lse(name, x):
+    if x is None:
+        return None
+    array = np.ascontiguousarray(_array(x))
+    require(array.ndim == 2, f"{name}.ndim", array.ndim, "2: [heads, rows]")
+    require(array.dtype == np.float32, f"{name}.dtype", array.dtype, "float32")
+    return array
+
+
+def _lse(array):
+    """jfa_lse's fields of a contiguous array; None is absent."""
+    if array is None:
+        return _abi.NO_LSE
+    return array.ctypes.data, *array.shape, array.shape[1]
+
+
+def _handle(plan):
+    return None if plan is None else _abi.plan_handle(plan.number.value)
+
+
 class _Problem:
     """The structs of a call, and the arrays that they point into."""
 
@@ -103,7 +123,7 @@ class _Problem:
 
 
 def attention(*arguments):
-    *problem, plan = arguments
+    *problem, plan, _ = arguments  # the CPU engine checks always
     problem = _Problem(*problem)
     kv_offsets, q_offsets = problem.indices[:2]
     rows, heads, head_dim = problem.q.shape
@@ -111,10 +131,23 @@ def attention(*arguments):
         rows *= kv_offsets.size - 1
     out = np.empty((rows, heads, head_dim), problem.q.dtype)
     lse = np.empty((heads, rows), np.float32)
-    outputs = _abi.pack_forward_outputs(*_tensor("out", out), lse.ctypes.data, heads, rows, rows)
-    handle = None if plan is None else _abi.plan_handle(plan.number.value)
-    _abi.forward(problem.inputs, problem.options, outputs, None, handle)
+    outputs = _abi.pack_forward_outputs(*_tensor("out", out), *_lse(lse))
+    _abi.forward(problem.inputs, problem.options, outputs, None, _handle(plan))
     return out, lse
+
+
+def attention_backward(dout, out, lse, dlse, *arguments):
+    *problem, plan, _ = arguments
+    problem = _Problem(*problem)
+    dout, out = _usable("dout", dout), _usable("out", out)
+    lse, dlse = _usable_lse("lse", lse), _usable_lse("dlse", dlse)
+    given = _abi.pack_backward_inputs(
+        *_tensor("dout", dout), *_tensor("out", out), *_lse(lse), *_lse(dlse)
+    )
+    dq, dk, dv = gradients = [np.empty(t.shape, t.dtype) for t in (problem.q, problem.k, problem.v)]
+    outputs = _abi.pack_backward_outputs(*_tensor("dq", dq), *_tensor("dk", dk), *_tensor("dv", dv))
+    _abi.backward(problem.inputs, problem.options, given, outputs, None, _handle(plan))
+    return tuple(gradients)
 
 
 def make_plan(*arguments):

@@ -2,9 +2,12 @@
 
 An operator's arguments are those of jfa.attention with its options spread out. A plan travels as
 the tensor that holds its number, so that torch.compile and autograd treat it as any other input.
+Eager calls that nothing but autograd has a part in leave PyTorch's dispatcher out: it takes longer
+than all else.
 """
 
 import torch
+from torch.autograd import forward_ad
 from torch.autograd.function import once_differentiable
 
 from jfa import _abi
@@ -13,9 +16,8 @@ from jfa._arguments import require, window_sides
 _PROBLEM = """Tensor q, Tensor k, Tensor v, Tensor kv_offsets, Tensor? q_offsets, Tensor? q_lengths,
     Tensor? kv_lengths, Tensor? block_row_offsets, Tensor? block_columns, Tensor? plan, int block_q,
     int block_kv, bool causal, int window_left, int window_right, float? softmax_scale,
-    float softcap, bool deterministic"""
+    float softcap, bool deterministic, bool check"""
 _OTHER_TENSORS = 7  # of _PROBLEM, after q, k and v
-_INDICES = ("kv_offsets", "q_offsets", "q_lengths", "kv_lengths")
 
 _library = torch.library.Library("jfa", "DEF")
 _TAGS = (torch.Tag.pt2_compliant_tag,)
@@ -55,7 +57,12 @@ def _tensor(name, t):
     return (t.data_ptr(), _dtype(name, t), *t.shape, row_stride, head_stride)
 
 
-def _lse(t):
+def _lse(name, t):
+    """jfa_lse's fields of a contiguous tensor; None is absent."""
+    if t is None:
+        return _abi.NO_LSE
+    require(t.dim() == 2, f"{name}.dim()", t.dim(), "2: [heads, rows]")
+    require(t.dtype == torch.float32, f"{name}.dtype", t.dtype, torch.float32)
     return (t.data_ptr() or _abi.NOWHERE, *t.shape, t.stride(0))
 
 
@@ -71,7 +78,7 @@ def _usable(name, t):
     if t.dim() != 3:
         require(False, f"{name}.dim()", t.dim(), "3: [rows, heads, head_dim]")
     row_stride, head_stride, stride = t.stride()
-    usable = stride == 1 or t.shape[2] == 1
+    usable = (stride == 1 or t.shape[2] == 1) and not t.is_neg()
     if t.is_cuda:
         usable &= (row_stride | head_stride) % 8 == 0 and t.data_ptr() % 16 == 0
         usable &= row_stride > 0 and head_stride > 0
@@ -88,20 +95,29 @@ def _usable_index(name, t, device, most_dims=1):
     return t.contiguous()
 
 
+def _rows_of_out(q, kv_offsets, q_offsets):
+    rows = q.shape[0]
+    return rows if q_offsets is not None else rows * max(kv_offsets.numel() - 1, 0)
+
+
 class _Problem:
     """The structs of a call, and the tensors that they point into."""
 
-    def __init__(self, q, k, v, *rest):
-        *indices, row_offsets, columns, plan, block_q, block_kv = rest[:9]
-        *mask_and_scores, deterministic = rest[9:]
+    def __init__(
+        self, q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, row_offsets, columns, plan,
+        block_q, block_kv, causal, left, right, softmax_scale, softcap, deterministic, check,
+    ):  # fmt: skip
         device = q.device
         for name, t in (("k", k), ("v", v)):
             if t.device != device:
                 require(False, f"{name}.device", t.device, f"{device}, as q.device")
+        self.device = device
+        self.check = check and q.is_cuda  # the CPU engine always checks
         self.q, self.k, self.v = q, k, v = _usable("q", q), _usable("k", k), _usable("v", v)
-        kv_offsets, q_offsets, q_lengths, kv_lengths = self.indices = [
-            _usable_index(name, t, device) for name, t in zip(_INDICES, indices)
-        ]
+        self.kv_offsets = kv_offsets = _usable_index("kv_offsets", kv_offsets, device)
+        self.q_offsets = q_offsets = _usable_index("q_offsets", q_offsets, device)
+        self.kv_lengths = kv_lengths = _usable_index("kv_lengths", kv_lengths, device)
+        self.q_lengths = q_lengths = _usable_index("q_lengths", q_lengths, device)
         self.inputs = _abi.pack_inputs(
             *_tensor("q", q),
             *_tensor("k", k),
@@ -112,7 +128,7 @@ class _Problem:
             *_index("q_lengths", q_lengths),
         )
         deterministic = deterministic or torch.are_deterministic_algorithms_enabled()
-        self.options = _abi.options(*mask_and_scores, deterministic)
+        self.options = _abi.options(causal, left, right, softmax_scale, softcap, deterministic)
         if row_offsets is not None:
             self._add_block_sparse(block_q, block_kv, row_offsets, columns)
         self.plan = None if plan is None else _abi.plan_handle(plan.item())
@@ -120,36 +136,36 @@ class _Problem:
     def _add_block_sparse(self, block_q, block_kv, *lists):
         heads = lists[0].shape[0] if lists[0].dim() == 2 else 1
         names = "block_sparse.row_offsets", "block_sparse.columns"
-        lists = [
-            _usable_index(name, t, self.q.device, most_dims)
+        self.lists = lists = [
+            _usable_index(name, t, self.device, most_dims)
             for name, t, most_dims in zip(names, lists, (2, 1))
         ]
-        self.indices += lists
         fields = [field for name, t in zip(names, lists) for field in _index(name, t)]
         self.options = _abi.with_block_sparse(self.options, block_q, block_kv, heads, *fields)
-
-    def out_rows(self):
-        kv_offsets, q_offsets = self.indices[:2]
-        rows = self.q.shape[0]
-        return rows if q_offsets is not None else rows * (kv_offsets.numel() - 1)
 
     def run(self, workspace_bytes, call):
         """`call(execution)` with the engine of the tensors' device, on its current stream."""
         if not self.q.is_cuda:
             return call(_abi.cpu_execution(torch.get_num_threads()))
-        index = self.q.device.index
-        if torch.cuda.current_device() == index:
+        index = self.device.index
+        if torch._C._cuda_getDevice() == index:
             return self._run_on_current_gpu(index, workspace_bytes, call)
         with torch.cuda.device(index):
             return self._run_on_current_gpu(index, workspace_bytes, call)
 
     def _run_on_current_gpu(self, index, workspace_bytes, call):
-        execution = _abi.cuda_execution(torch._C._cuda_getCurrentRawStream(index))
-        size = workspace_bytes(self.inputs, self.options, execution)
+        stream = torch._C._cuda_getCurrentRawStream(index)
+        size = workspace_bytes(self.inputs, self.options, _abi.cuda_execution(stream))
         self.workspace = self.q.new_empty(size, dtype=torch.uint8)
-        execution.workspace = self.workspace.data_ptr()
-        execution.workspace_bytes = size
-        return call(execution)
+        place = stream, self.workspace.data_ptr(), size
+        if not self.check:
+            return call(_abi.cuda_execution(*place))
+        capturing = torch.cuda.is_current_stream_capturing()
+        require(not capturing, "check", True, "False in a CUDA graph: it waits for the GPU")
+        word = self.q.new_zeros(1, dtype=torch.int64)
+        result = call(_abi.cuda_execution(*place, word.data_ptr()))
+        _abi.raise_if_check_failed(word.item())
+        return result
 
 
 # ---- operators
@@ -163,13 +179,47 @@ def _backward_bytes(*call):
     return _abi.workspace_sizes(*call)[1]
 
 
-def _forward(*arguments):
-    problem = _Problem(*arguments)
-    q, rows = problem.q, problem.out_rows()
+_forward_in_c = _abi.python_forward(torch.Tensor)
+
+
+def _new_results(q, rows):
     _, heads, head_dim = q.shape
-    out = q.new_empty((rows, heads, head_dim))
-    lse = q.new_empty((heads, rows), dtype=torch.float32)
-    outputs = _abi.pack_forward_outputs(*_tensor("out", out), *_lse(lse))
+    return q.new_empty(rows, heads, head_dim), q.new_empty((heads, rows), dtype=torch.float32)
+
+
+def _forward_as_is(
+    q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, row_offsets, columns, plan, block_q,
+    block_kv, causal, left, right, softmax_scale, softcap, deterministic, check,
+):  # fmt: skip
+    """(out, lse), with all that lies between tensors and engine done in C; None where it cannot."""
+    device = q.get_device()
+    on_current = device < 0 or device == torch._C._cuda_getDevice()
+    if check or row_offsets is not None or not on_current or q.dim() != 3:
+        return None
+    rows = _rows_of_out(q, kv_offsets, q_offsets)
+    out, lse = _new_results(q, rows)
+    deterministic = deterministic or torch.are_deterministic_algorithms_enabled()
+    options = _abi.options(causal, left, right, softmax_scale, softcap, deterministic)
+    handle = None if plan is None else _abi.plan_handle(plan.item())
+    status = _forward_in_c(
+        q, k, v, kv_offsets, q_offsets, kv_lengths, q_lengths, out, lse, options,
+        torch.get_num_threads(), handle,
+    )  # fmt: skip
+    if status == _abi.NOT_TAKEN:
+        return None
+    _abi.check(status)
+    return out, lse
+
+
+def _forward(*arguments):
+    if _forward_in_c is not None:
+        results = _forward_as_is(*arguments)
+        if results is not None:
+            return results
+    problem = _Problem(*arguments)
+    rows = _rows_of_out(problem.q, problem.kv_offsets, problem.q_offsets)
+    out, lse = _new_results(problem.q, rows)
+    outputs = _abi.pack_forward_outputs(*_tensor("out", out), *_lse("lse", lse))
 
     def call(execution):
         _abi.forward(problem.inputs, problem.options, outputs, execution, problem.plan)
@@ -180,13 +230,10 @@ def _forward(*arguments):
 
 def _backward(dout, out, lse, dlse, *arguments):
     problem = _Problem(*arguments)
-    dout, out = _usable("dout", dout), _usable("out", out)
+    dout, out, lse = _usable("dout", dout), _usable("out", out), lse.contiguous()
     dlse = None if dlse is None else dlse.contiguous()
     given = _abi.pack_backward_inputs(
-        *_tensor("dout", dout),
-        *_tensor("out", out),
-        *_lse(lse),
-        *(_abi.NO_LSE if dlse is None else _lse(dlse)),
+        *_tensor("dout", dout), *_tensor("out", out), *_lse("lse", lse), *_lse("dlse", dlse)
     )
     dq, dk, dv = gradients = [t.new_empty(t.shape) for t in (problem.q, problem.k, problem.v)]
     outputs = _abi.pack_backward_outputs(*_tensor("dq", dq), *_tensor("dk", dk), *_tensor("dv", dv))
@@ -232,11 +279,31 @@ def _(*_):
     return torch.empty(1, dtype=torch.int64, device="cpu")
 
 
+# ---- autograd, and eager calls without the dispatcher
+
+_PLAIN_TYPES = {torch.Tensor, torch.nn.Parameter, type(None), bool, int, float}
+
+
+def _is_plain(arguments):
+    """Whether nothing of PyTorch but autograd has a part in a call, so that its dispatcher may be
+    left out: real tensors of this process, no mode, no transform, nothing that records calls."""
+    q = arguments[0]
+    return (
+        _PLAIN_TYPES.issuperset(map(type, arguments))
+        and (q.is_cuda or q.is_cpu)
+        and not torch._C._len_torch_dispatch_stack()
+        and not torch._C._len_torch_function_stack()
+        and not torch._C._are_functorch_transforms_active()
+        and not torch._C._is_tracing()
+        and not torch._C._autograd._profiler_enabled()
+        and forward_ad._current_level < 0
+    )
+
+
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, q, k, v, rest):
-        with torch._C._AutoDispatchBelowAutograd():
-            out, lse = _forward_op(q, k, v, *rest)
+    def forward(ctx, forward, q, k, v, rest):
+        out, lse = forward(q, k, v, *rest)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(out, lse, q, k, v, *rest[:_OTHER_TENSORS])
         ctx.options = rest[_OTHER_TENSORS:]
@@ -245,21 +312,39 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, dout, dlse):
-        out, lse, *tensors = ctx.saved_tensors
         if dout is None and dlse is None:
-            return None, None, None, None
+            return (None,) * 5
+        out, lse, *tensors = ctx.saved_tensors
         if dout is None:
             dout = torch.zeros_like(out)
-        return *_backward_op(dout, out, lse, dlse, *tensors, *ctx.options), None
+        given = dout, out, lse, dlse, *tensors, *ctx.options
+        backward = _backward if _is_plain(given) else _backward_op
+        return None, *backward(*given), None
 
 
-def _forward_with_autograd(q, k, v, *rest):
+# That of torch.autograd.Function first looks for torch.func's transforms, which are refused here.
+_apply_attention = super(torch.autograd.Function, _Attention).apply
+
+
+def _attend(forward, q, k, v, *rest):
+    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+        return _apply_attention(forward, q, k, v, rest)
+    return forward(q, k, v, *rest)
+
+
+def _forward_below_autograd(*arguments):
+    with torch._C._AutoDispatchBelowAutograd():
+        return _forward_op(*arguments)
+
+
+def _forward_with_autograd(*arguments):
+    if _is_plain(arguments):
+        return _attend(_forward, *arguments)
     if torch._C._are_functorch_transforms_active():
         _refuse_transforms()
-    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
-        return _Attention.apply(q, k, v, rest)
-    with torch._C._AutoDispatchBelowAutograd():
-        return _forward_op(q, k, v, *rest)
+    if forward_ad._current_level >= 0:
+        _refuse_tangents(arguments[:3])
+    return _attend(_forward_below_autograd, *arguments)
 
 
 def _refuse_transforms(*_):
@@ -269,49 +354,53 @@ def _refuse_transforms(*_):
     )
 
 
+def _refuse_tangents(tensors):
+    if any(forward_ad.unpack_dual(t).tangent is not None for t in tensors):
+        raise _abi.Unsupported(
+            "attention is called on dual tensors of forward-mode differentiation, must be called"
+            " on plain ones: its gradients are reverse-mode"
+        )
+
+
 _library.impl("forward", _forward_with_autograd, "Autograd")
 for _name in ("forward", "backward", "make_plan"):
     _library.impl(_name, _refuse_transforms, "FuncTorchBatched")
 
 
-# ---- what jfa.attention and jfa.Plan call
+# ---- what jfa.attention, jfa.attention_backward and jfa.Plan call
+
+_NO_BLOCKS = 0, 0, None, None
 
 
 def _arguments(
-    q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, causal, window, block_sparse, plan
-):
+    q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, causal, window, block_sparse,
+    softmax_scale=None, softcap=0.0, deterministic=False, plan=None, check=False,
+):  # fmt: skip
+    """An operator's arguments."""
     left, right = window_sides(window)
-    block_q, block_kv, rows, columns = block_sparse or (0, 0, None, None)
-    tensors = q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, rows, columns, plan
-    return *tensors, block_q, block_kv, causal, left, right
+    block_q, block_kv, row_offsets, columns = block_sparse or _NO_BLOCKS
+    number = None if plan is None else plan.number
+    return (
+        q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, row_offsets, columns, number,
+        block_q, block_kv, causal, left, right, softmax_scale, softcap, deterministic, check,
+    )  # fmt: skip
 
 
-def attention(
-    q,
-    k,
-    v,
-    kv_offsets,
-    q_offsets,
-    q_lengths,
-    kv_lengths,
-    causal,
-    window,
-    block_sparse,
-    softmax_scale,
-    softcap,
-    deterministic,
-    plan,
-):
-    kind = q.device.type
+def attention(q, k, v, *problem):
+    kind = "cuda" if q.is_cuda else "cpu"
     if torch.is_autocast_enabled(kind):
         dtype = torch.get_autocast_dtype(kind)
         q, k, v = q.to(dtype), k.to(dtype), v.to(dtype)
-    number = None if plan is None else plan.number
-    problem = _arguments(
-        q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, causal, window, block_sparse, number
-    )
-    return _forward_op(*problem, softmax_scale, softcap, deterministic)
+    arguments = _arguments(q, k, v, *problem)
+    if torch.compiler.is_compiling() or not _is_plain(arguments):
+        return _forward_op(*arguments)
+    return _attend(_forward, *arguments)
+
+
+def attention_backward(dout, out, lse, dlse, *problem):
+    with torch.no_grad():
+        return _backward_op(dout, out, lse, dlse, *_arguments(*problem))
 
 
 def make_plan(*problem):
-    return _make_plan_op(*_arguments(*problem, None), None, 0.0, False)
+    return _make_plan_op(*_arguments(*problem))

@@ -18,6 +18,7 @@ STRUCTS = {
     "jfa_forward_outputs": _abi.ForwardOutputs,
     "jfa_backward_inputs": _abi.BackwardInputs,
     "jfa_backward_outputs": _abi.BackwardOutputs,
+    "jfa_python": _abi.Python,
 }
 C_TYPES = {
     "size_t": "c_ulong",
@@ -30,6 +31,8 @@ C_TYPES = {
     "const void*": "c_void_p",
     "float*": "c_void_p",
     "uint64_t*": "c_void_p",
+    "void* (*)": "c_void_p",
+    "void (*)": "c_void_p",
     "const jfa_block_sparse*": "LP_BlockSparse",
     **{name: struct.__name__ for name, struct in STRUCTS.items()},
 }
@@ -43,6 +46,7 @@ def test_every_struct_is_known():
 def test_fields(name):
     body = re.search(r"typedef struct %s \{(.*?)\n\}" % name, HEADER, re.DOTALL)[1]
     body = re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL)
-    fields = re.findall(r"([\w ]+\*?)\s+(\w+);", body)
+    body = re.sub(r"\(\*(\w+)\)\(.*?\)", r"(*) \1", body)  # pointers to functions
+    fields = re.findall(r"([\w ]+\*?(?:\s*\(\*\))?)\s+(\w+);", body)
     expected = [(field, C_TYPES[type_.strip()]) for type_, field in fields]
     assert [(field, type_.__name__) for field, type_ in STRUCTS[name]._fields_] == expected

@@ -134,6 +134,10 @@ def test_layouts_that_no_engine_takes_are_copied(device, dtype):
     assert transposed.stride(2) != 1
     shifted = torch.cat([v.new_zeros(1), v.flatten()])[1:].view_as(v)
     assert torch.equal(jfa.attention(q, transposed, shifted, *offsets), expected)
+    imaginary = torch.view_as_complex(torch.stack([q, -q], 3).float()).conj().imag
+    assert imaginary.is_neg()
+    if dtype == torch.float32:
+        assert torch.equal(jfa.attention(imaginary, k, v, *offsets), expected)
     strided = torch.stack([offsets[0], offsets[0]], 1)[:, 0]
     assert torch.equal(jfa.attention(q, k, v, strided, strided), expected)
     shared = k[:, :1].expand(-1, 2, -1)

@@ -1,5 +1,8 @@
 """What is particular to GPUs: streams, graphs, no waiting, refusals."""
 
+import json
+import pathlib
+
 import jfa
 import pytest
 import torch
@@ -90,8 +93,57 @@ def test_refusals():
         jfa.attention(q.float(), k.float(), v.float(), offsets, offsets)
 
 
+def test_checks_cannot_be_captured():
+    arguments = given()
+    jfa.attention(*arguments)
+    torch.cuda.synchronize()
+    with pytest.raises(jfa.InvalidArgument, match="check is True, must be False in a CUDA graph"):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            jfa.attention(*arguments, check=True)
+
+
+def test_backward_is_checked():
+    q, k, v, offsets, _ = given()
+    out = jfa.attention(q, k, v, offsets, offsets, check=True)
+    offsets.data[2] = 10000  # behind autograd's back
+    with pytest.raises(jfa.InvalidArgument, match=r"kv_offsets\[2\]"):
+        out.sum().backward()
+
+
+def test_memory_of_a_training_step():
+    """Beside tensors that autograd keeps, or that are its results, there is next to nothing."""
+    suite = json.loads((pathlib.Path(__file__).parents[2] / "bench/suite.json").read_text())
+    case = next(case for case in suite if case["name"] == "bcast256-KV2048")
+    lengths, heads, head_dim = case["kv_lengths"], case["heads_q"], case["head_dim"]
+    empty = dict(device="cuda", dtype=torch.bfloat16)
+    torch.cuda.empty_cache()
+    begin = torch.cuda.memory_allocated()
+    q = torch.randn(case["q_length"], heads, head_dim, **empty).requires_grad_()
+    k, v = (torch.randn(sum(lengths), heads, head_dim, **empty) for _ in range(2))
+    leaves = [q, k.requires_grad_(), v.requires_grad_()]
+    offsets = offsets_of(lengths, "cuda")
+
+    def peak_of(step):
+        torch.cuda.reset_peak_memory_stats()
+        result = step()
+        return result, torch.cuda.max_memory_allocated() - begin
+
+    def bytes_of(*tensors):
+        return sum(t.numel() * t.element_size() for t in tensors)
+
+    (out, lse), peak = peak_of(lambda: jfa.attention(*leaves, offsets, return_lse=True))
+    kept = bytes_of(*leaves, out, lse)
+    assert peak <= 1.1 * kept, f"forward: {peak / kept:.3f}"
+    print(f"forward: {peak / kept:.4f} of the {kept / 1e9:.3f} GB that autograd keeps")
+    d_out = torch.ones_like(out)
+    gradients, peak = peak_of(lambda: torch.autograd.grad(out, leaves, d_out))
+    kept += bytes_of(d_out, *gradients)
+    assert peak <= 1.1 * kept, f"both passes: {peak / kept:.3f}"
+    print(f"both passes: {peak / kept:.4f} of {kept / 1e9:.3f} GB with gradients")
+
+
 def test_wrong_offsets_stay_inside():
-    """They are not checked on a GPU, and clamped to the tensors."""
+    """They are not checked on a GPU, unless asked for, and clamped to the tensors."""
     q, k, v, offsets, _ = given()
     wrong = torch.tensor([0, 900, -5, 17, 100000, 3], device="cuda", dtype=torch.int32)
     jfa.attention(q, k, v, wrong, wrong)

@@ -44,6 +44,40 @@ def test_numpy(dtype, causal):
     np.testing.assert_allclose(lse, exact_lse, rtol=1e-3 if dtype == np.float16 else 1e-5)
 
 
+def by_differences(function, at, direction, step=1e-2):
+    return (function(at + step * direction) - function(at - step * direction)) / (2 * step)
+
+
+@pytest.mark.parametrize("broadcast", [False, True])
+def test_gradients(broadcast):
+    q, k, v, kv_offsets = arrays()
+    q, q_offsets = (q[:2], None) if broadcast else (q, kv_offsets)
+    offsets, options = (kv_offsets, q_offsets), dict(causal=True, softcap=2.0)
+    random = np.random.default_rng(1)
+    out, lse = jfa.attention(q, k, v, *offsets, return_lse=True, **options)
+    dout = random.standard_normal(out.shape, np.float32)
+    dlse = np.where(lse == -np.inf, np.float32(0), random.standard_normal(lse.shape, np.float32))
+    gradients = jfa.attention_backward(
+        dout, out, lse, q, k, v, *offsets, dlse=dlse, plan=jfa.Plan(q, k, v, *offsets, causal=True),
+        **options,
+    )  # fmt: skip
+    for i, gradient in enumerate(gradients):
+
+        def loss(x):
+            given = [q, k, v]
+            given[i] = x
+            out, lse = jfa.attention(*given, *offsets, return_lse=True, **options)
+            return np.sum(out * dout, dtype=float) + np.sum(np.nan_to_num(lse, neginf=0) * dlse)
+
+        at = (q, k, v)[i]
+        direction = random.standard_normal(at.shape, np.float32)
+        assert gradient.shape == at.shape and gradient.dtype == at.dtype
+        difference = by_differences(loss, at, direction)
+        np.testing.assert_allclose(np.sum(gradient * direction), difference, rtol=5e-3, atol=5e-3)
+    with pytest.raises(jfa.InvalidArgument, match=r"lse\.dtype is float64, must be float32"):
+        jfa.attention_backward(dout, out, lse.astype(float), q, k, v, *offsets)
+
+
 def test_views_and_plans():
     q, k, v, offsets = arrays()
     whole = jfa.attention(q, k, v, offsets, offsets)

@@ -18,10 +18,10 @@ def arguments(device, dtype, *, broadcast=False, plan=False, gradient=True, caus
     q, k, v, kv_offsets, q_offsets = batch(LENGTHS, device, dtype)
     if broadcast:
         q, q_offsets = q[:3].contiguous(), None
-    number = jfa.Plan(q, k, v, kv_offsets, q_offsets, causal=causal).number if plan else None
+    plan = jfa.Plan(q, k, v, kv_offsets, q_offsets, causal=causal) if plan else None
     tensors = [t.requires_grad_(gradient) for t in (q, k, v)]
-    problem = (*tensors, kv_offsets, q_offsets, None, None, causal, (-1, -1), None, number)
-    return (*_torch._arguments(*problem), None, 0.0, False)
+    problem = *tensors, kv_offsets, q_offsets, None, None, causal, (-1, -1), None
+    return _torch._arguments(*problem, plan=plan)
 
 
 @pytest.mark.parametrize("plan", [False, True])
@@ -170,6 +170,70 @@ def test_transforms_are_refused(device, dtype):
             transform(total)(argument)
 
 
+def test_forward_mode_is_refused(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(q, torch.ones_like(q))
+        with pytest.raises(jfa.Unsupported, match="forward-mode"):
+            jfa.attention(dual, k, v, *offsets)
+        jfa.attention(q, k, v, *offsets)
+
+
+def test_what_watches_operators_sees_them(device, dtype):
+    """Eager calls leave the dispatcher out, but not where it would be missed."""
+
+    class Seen(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, arguments=(), options=None):
+            operators.append(str(function))
+            return function(*arguments, **(options or {}))
+
+    operators = []
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    q.requires_grad_()
+    with Seen():
+        jfa.attention(q, k, v, *offsets).sum().backward()
+    assert "jfa.forward.default" in operators and "jfa.backward.default" in operators
+    with torch.profiler.profile() as profiler:
+        jfa.attention(q, k, v, *offsets)
+    assert "jfa::forward" in {event.key for event in profiler.key_averages()}
+
+
+def test_meta_tensors_have_shapes():
+    q, k, v, *offsets = (t.to("meta") for t in batch(LENGTHS, "cpu", torch.float32))
+    out, lse = jfa.attention(q, k, v, *offsets, return_lse=True)
+    assert out.shape == q.shape and lse.shape == (2, 21) and out.is_meta
+
+
+@pytest.mark.parametrize("broadcast", [False, True])
+def test_older_pytorch(device, dtype, broadcast, monkeypatch):
+    """Without DLPack's exchange API the same is computed."""
+    q, k, v, kv_offsets, q_offsets = batch(LENGTHS, device, dtype)
+    if broadcast:
+        q, q_offsets = q[:3], None
+    used = torch.tensor([1, 0, 9, 1], device=device)
+    plan = jfa.Plan(q, k, v, kv_offsets, q_offsets, kv_lengths=used)
+    given = (q, k, v, kv_offsets, q_offsets)
+    options = dict(kv_lengths=used, plan=plan, return_lse=True)
+    results = jfa.attention(*given, **options)
+    monkeypatch.setattr(_torch, "_forward_in_c", None)
+    for a, b in zip(jfa.attention(*given, **options), results):
+        assert torch.equal(a, b)
+
+
+def test_explicit_backward(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    leaves = [t.requires_grad_() for t in (q, k, v)]
+    options = dict(causal=True, deterministic=True)
+    out, lse = jfa.attention(*leaves, *offsets, return_lse=True, **options)
+    d_out, d_lse = torch.randn_like(out), torch.randn_like(lse)
+    expected = torch.autograd.grad([out, lse], leaves, [d_out, d_lse])
+    given = d_out, out, lse, *leaves, *offsets
+    for a, b in zip(jfa.attention_backward(*given, dlse=d_lse, **options), expected):
+        assert torch.equal(a, b) and not a.requires_grad
+    with pytest.raises(jfa.InvalidArgument, match=r"lse\.dtype is torch.float64, must be"):
+        jfa.attention_backward(d_out, out, lse.double(), *leaves, *offsets)
+
+
 def test_plan(device, dtype):
     q, k, v, *offsets = batch(LENGTHS, device, dtype)
     plan = jfa.Plan(torch.full_like(q, torch.nan), k, v, *offsets, causal=True)  # shapes count
@@ -186,12 +250,9 @@ def test_plan_outlives_its_object(device, dtype):
     out.sum().backward()  # the plan is gone but for what autograd kept
     assert q.grad.isfinite().all()
     plan = jfa.Plan(q, k, v, *offsets)
-    number = plan.number.clone()
-    del plan
+    plan.number = plan.number.clone()
     with pytest.raises(jfa.InvalidArgument, match="no longer there"):
-        _torch._forward_op(
-            *arguments(device, dtype)[:9], number, 0, 0, False, -1, -1, None, 0.0, False
-        )
+        jfa.attention(q, k, v, *offsets, plan=plan)
 
 
 def test_module_can_be_copied_and_frozen(device, dtype):
@@ -242,3 +303,23 @@ def test_wrong_offsets_are_named():
     q, k, v, *offsets = batch(LENGTHS, "cpu", torch.float32)
     with pytest.raises(ValueError, match=r"kv_offsets\[2\]"):
         jfa.attention(q, k, v, torch.tensor([0, 9, 3, 4, 5]), offsets[1])
+
+
+def test_check(device, dtype):
+    q, k, v, kv_offsets, q_offsets = batch(LENGTHS, device, dtype)
+    q.requires_grad_()
+    options = dict(causal=True, check=True)
+    plan = jfa.Plan(q, k, v, kv_offsets, q_offsets, causal=True)
+    for given in (None, plan):
+        out = jfa.attention(q, k, v, kv_offsets, q_offsets, plan=given, **options)
+        assert torch.equal(out, jfa.attention(q, k, v, kv_offsets, q_offsets, causal=True))
+        out.sum().backward()
+    wrong = torch.tensor([0, 9, 3, 4, 5], device=device)
+    with pytest.raises(jfa.InvalidArgument, match=r"kv_offsets\[2\] is"):
+        jfa.attention(q, k, v, wrong, q_offsets, **options)
+    others = offsets_of([4, 0, 16, 1], device)
+    with pytest.raises(jfa.InvalidArgument, match="plan"):
+        jfa.attention(q, k, v, others, others, plan=plan, **options)
+    used = torch.tensor([1, -1, 2, 1], device=device)
+    with pytest.raises(jfa.InvalidArgument, match=r"kv_lengths\[1\]"):
+        jfa.attention(q, k, v, kv_offsets, q_offsets, kv_lengths=used, **options)

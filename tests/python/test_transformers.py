@@ -69,6 +69,23 @@ def test_padded_batches(device, config, side):
         torch.testing.assert_close(got, expected, **TOLERANCE[device])
 
 
+def test_padding_is_looked_at_once_a_call(monkeypatch):
+    import jfa.integrations.transformers as integration
+
+    calls = []
+    runs = integration._runs
+    monkeypatch.setattr(integration, "_runs", lambda *a: calls.append(1) or runs(*a))
+    model = models("cpu", llama())[1]
+    for side in ("right", "left"):
+        ids, mask = padded("cpu", side)
+        for mode in (torch.enable_grad, torch.inference_mode):
+            del calls[:]
+            with mode():
+                model(input_ids=ids, attention_mask=mask)
+            assert len(calls) == 2  # queries and keys, of two layers
+    assert len(integration._kept) == 0  # nothing outlives a call
+
+
 @pytest.mark.parametrize("told_by", ["cu_seq_lens", "position_ids"])
 @pytest.mark.parametrize("config", [bert, llama, mistral])
 def test_packed_batches(device, config, told_by):

@@ -8,6 +8,7 @@ that begin again at 0. Attention weights cannot be had.
 """
 
 import torch
+from torch.utils.weak import WeakTensorKeyDictionary
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from jfa import attention
@@ -56,23 +57,47 @@ def _offsets_of_positions(position_ids):
     return torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
 
 
+_kept = WeakTensorKeyDictionary()
+
+
+def _once(tensor, key, make):
+    """`make()` of a tensor that all layers of a model's call are given, made for the first of them.
+    Compiled code leaves out what it computes twice by itself."""
+    if torch.compiler.is_compiling():
+        return make()
+    kept = _kept.setdefault(tensor, {})
+    # Only a mask can be an inference tensor here: padding_mask makes one for each call.
+    key = *key, 0 if tensor.is_inference() else tensor._version
+    if key not in kept:
+        kept[key] = make()
+    return kept[key]
+
+
+def _layout_of_mask(mask, q_length, kv_length, causal):
+    if causal or q_length == kv_length:
+        keep_q = mask[:, -q_length:]
+    else:  # cross attention: the mask is the keys'
+        keep_q = mask.new_ones(mask.shape[0], q_length)
+    kv_offsets, kv_lengths = _runs(mask, kv_length)
+    q_offsets, q_lengths = _runs(keep_q, q_length)
+    return kv_offsets, q_offsets, kv_lengths, q_lengths
+
+
 def _layout(query, key, attention_mask, causal, position_ids, cu_seq_lens_q, cu_seq_lens_k):
     """Where the sequences lie: (kv_offsets, q_offsets, kv_lengths, q_lengths)."""
     (batch, _, q_length, _), kv_length = query.shape, key.shape[2]
     if attention_mask is not None:
         dims = attention_mask.dim()
         require(dims == 2, "attention_mask.dim()", dims, "2: this model makes masks of its own")
-        if causal or q_length == kv_length:
-            keep_q = attention_mask[:, -q_length:]
-        else:  # cross attention: the mask is the keys'
-            keep_q = attention_mask.new_ones(batch, q_length)
-        kv_offsets, kv_lengths = _runs(attention_mask, kv_length)
-        q_offsets, q_lengths = _runs(keep_q, q_length)
-        return kv_offsets, q_offsets, kv_lengths, q_lengths
+        of = q_length, kv_length, causal
+        return _once(attention_mask, of, lambda: _layout_of_mask(attention_mask, *of))
     if cu_seq_lens_q is not None and cu_seq_lens_k is not None:
         return cu_seq_lens_k, cu_seq_lens_q, None, None
     if batch == 1 and q_length == kv_length and position_ids is not None:
-        offsets = _offsets_of_positions(position_ids)
+        if position_ids.is_inference():
+            offsets = _offsets_of_positions(position_ids)
+        else:
+            offsets = _once(position_ids, (), lambda: _offsets_of_positions(position_ids))
         return offsets, offsets, None, None
     rows = torch.arange(batch + 1, device=query.device)
     return rows * kv_length, rows * q_length, None, None
