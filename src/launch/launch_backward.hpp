@@ -2,6 +2,7 @@
 // is, see device_problem.hpp.
 #pragma once
 
+#include "kernels/backward/by_keys.hpp"
 #include "kernels/backward/by_queries.hpp"
 #include "kernels/backward/prepare.hpp"
 #include "launch/backward_kernel.hpp"

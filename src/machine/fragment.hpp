@@ -67,6 +67,7 @@ struct Fragment {
   using M = Machine;
   static constexpr int kRows = 64;
   static constexpr int kCols = N;
+  static constexpr int kValues = N / 2;
   static_assert(N % 8 == 0 && N >= 8 && N <= 256, "wgmma's N is a multiple of 8 up to 256");
 
   float values[N / 2];

@@ -41,6 +41,11 @@ struct TmemView {
   std::uint32_t address;  // lane << 16 | column
 
   JFA_DEVICE TmemView view() const { return *this; }
+  /// `Count` columns from column `first`.
+  template <int Count>
+  JFA_DEVICE TmemView<M, T, Count> cols(int first) const {
+    return {address + static_cast<std::uint32_t>(first * static_cast<int>(sizeof(T)) / 4)};
+  }
   /// The same place with elements of another type: P over S.
   template <class Other>
   JFA_DEVICE TmemView<M, Other, Cols> as() const {
@@ -174,6 +179,7 @@ struct RowFragment {
   using M = Machine;
   static constexpr int kRows = 128;
   static constexpr int kCols = N;
+  static constexpr int kValues = N;
   using Values = RowValues<M, 1>;
 
   float values[N];
@@ -201,6 +207,19 @@ struct RowFragment {
     JFA_UNROLL
     for (int i = Begin; i < End; ++i) values[i] = fn(values[i], of_row.values[0]);
   }
+  /// value = fn(value, its column's value) for each value; `cols` is a 1 x N fp32 tile.
+  template <class View, class Fn>
+  JFA_DEVICE void map_cols(const View& cols, Fn fn, Site site = Site::here()) {
+    static_assert(View::kRows == 1 && View::kCols == N, "one value a column");
+    state.reading(site);
+    state.writing(site);
+    JFA_UNROLL
+    for (int i = 0; i < N; i += 4) {
+      const auto four = cols.template load<4>(0, i, site);
+      JFA_UNROLL
+      for (int k = 0; k < 4; ++k) values[i + k] = fn(values[i + k], four.values[k]);
+    }
+  }
   /// fn over the row's values in columns Begin .. End - 1.
   template <int Begin = 0, int End = N, class Fn>
   JFA_DEVICE Values fold_rows(Fn fn, Site site = Site::here()) {
@@ -214,6 +233,21 @@ struct RowFragment {
   }
 };
 
+/// A 128 x `N` matrix of 16-bit elements in the registers of a warpgroup, row t in thread t.
+template <class Machine, class T, int N>
+struct RowOperand {
+  using M = Machine;
+  std::uint32_t values[N / 2];
+};
+
+/// Rounds a fragment to 16 bits.
+template <class M, class T, int N>
+JFA_DEVICE void convert(RowOperand<M, T, N>& to, RowFragment<M, N>& from,
+                        Site site = Site::here()) {
+  from.state.reading(site);
+  pack_pairs<M, T, N / 2>(to.values, from.values);
+}
+
 /// Each row's maximum: no other thread holds a part of it.
 template <class M, int N>
 JFA_DEVICE RowValues<M, 1> partial_row_max(RowFragment<M, N>& x, Site site = Site::here()) {
@@ -224,18 +258,36 @@ JFA_DEVICE RowValues<M, 1> max_across_lanes(const RowValues<M, 1>& part) {
   return part;
 }
 
-/// Stores rows into columns `first_col` and up of a 128-row tile, rounded to its 16-bit elements.
+/// Stores rows into columns `first_col` and up of a 128-row tile, 16 bytes at a time.
+template <class View, class M, class T, int N>
+JFA_DEVICE void store_fragment(const View& to, const RowOperand<M, T, N>& from, int first_col = 0,
+                               Site site = Site::here()) {
+  static_assert(View::kRows == 128 && View::kCols >= N, "the tile has a row a thread");
+  JFA_UNROLL
+  for (int c = 0; c < N; c += 8) {
+    const std::uint32_t* v = from.values + c / 2;
+    const Pack<std::uint32_t, 4> pairs{{v[0], v[1], v[2], v[3]}};
+    to.template store<8>(RowFragment<M, N>::row(), first_col + c,
+                         __builtin_bit_cast(Pack<T, 8>, pairs), site);
+  }
+}
+/// The same, rounded where the tile's elements have 16 bits.
 template <class View, class M, int N>
 JFA_DEVICE void store_fragment(const View& to, RowFragment<M, N>& from, int first_col = 0,
                                Site site = Site::here()) {
-  static_assert(View::kRows == 128 && View::kCols >= N, "the tile has a row a thread");
   using T = typename View::Element;
-  from.state.reading(site);
-  JFA_UNROLL
-  for (int c = 0; c < N; c += 8) {
-    Pack<std::uint32_t, 4> pairs;
-    pack_pairs<M, T, 4>(pairs.values, from.values + c);
-    to.template store<8>(from.row(), first_col + c, __builtin_bit_cast(Pack<T, 8>, pairs), site);
+  if constexpr (sizeof(T) == 4) {
+    static_assert(View::kRows == 128 && View::kCols >= N, "the tile has a row a thread");
+    from.state.reading(site);
+    JFA_UNROLL
+    for (int c = 0; c < N; c += 4) {
+      const float* v = from.values + c;
+      to.template store<4>(from.row(), first_col + c, {{v[0], v[1], v[2], v[3]}}, site);
+    }
+  } else {
+    RowOperand<M, T, N> rounded;
+    convert(rounded, from, site);
+    store_fragment(to, rounded, first_col, site);
   }
 }
 
@@ -285,6 +337,16 @@ JFA_DEVICE void tmem_store(TmemRows<M, T, N> to, RowFragment<M, N>& from,
       pack_pairs<M, T, kChunk>(pairs, from.values + 2 * c);
       M::template tensor_store<kChunk>(address, pairs, site);
     }
+  }
+}
+template <class M, class T, int N>
+JFA_DEVICE void tmem_store(TmemRows<M, T, N> to, const RowOperand<M, T, N>& from,
+                           Site site = Site::here()) {
+  constexpr int kChunk = kTmemChunk<N / 2>;
+  JFA_UNROLL
+  for (int c = 0; c < N / 2; c += kChunk) {
+    M::template tensor_store<kChunk>(to.address + static_cast<std::uint32_t>(c), from.values + c,
+                                     site);
   }
 }
 

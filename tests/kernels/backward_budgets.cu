@@ -7,6 +7,7 @@
 // budget: 13ListTransposeI registers 64
 // budget: 14FinishBackwardI registers 64
 #include "cuda/launch.hpp"
+#include "kernels/backward/by_keys.hpp"
 #include "kernels/backward/by_queries.hpp"
 #include "kernels/backward/prepare.hpp"
 #include "plan/planner.hpp"

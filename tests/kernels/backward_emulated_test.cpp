@@ -1,11 +1,7 @@
 // The backward kernels in the emulator against the fp64 reference, under every schedule.
-#include <gtest/gtest.h>
-
-#include <cmath>
-
+#include "kernels/backward/by_keys.hpp"
 #include "kernels/backward/by_queries.hpp"
-#include "kernels/backward_checks.hpp"
-#include "machine/emulated_device.hpp"
+#include "kernels/backward_emulated_checks.hpp"
 
 namespace jfa {
 inline namespace emulated {
@@ -21,31 +17,15 @@ constexpr BackwardByQueriesConfig kShared64x128 = {.head_dim = 64, .queries = 12
 constexpr BackwardByQueriesConfig kShared128 = {.head_dim = 128};
 constexpr BackwardByQueriesConfig kSharedHalf = {.head_dim = 64, .queries = 64, .half = true};
 using M = EmulatedHopper;
-
-/// One run of kernel K for a schedule and seed that `turn` picks.
-template <class K>
-void check_turn(const Case& c, std::uint64_t turn, const BackwardOptions& options = {},
-                int blocks = 2) {
-  on_turn(c.name, turn,
-          [&](EmulatedDevice& device) { check_backward<K>(device, c, blocks, turn, options); });
-}
+using Plain64 = BackwardByKeys<M, kDim64>;
+using Masked64 = BackwardByKeys<M, kDim64, WindowMask>;
 
 TEST(BackwardByKeysEmulated, LengthGrid) {
-  std::uint64_t turn = 0;
-  for (const std::int64_t q : {0, 1, 63, 64, 65}) {
-    for (const std::int64_t kv : {0, 1, 64, 65, 127, 128, 129}) {
-      check_turn<BackwardByKeys<M, kDim64>>(small_case({q, 3}, {kv, 2}), turn++);
-      if (HasFatalFailure()) return;
-    }
-  }
+  check_gradient_grid<Plain64>({0, 1, 63, 64, 65}, {0, 1, 64, 65, 127, 128, 129});
 }
 
 TEST(BackwardByKeysEmulated, MixedLengthsUnderEverySchedule) {
-  const Case c = small_case({130, 0, 64, 200, 1, 40}, {1, 5, 0, 260, 300, 129});
-  for (std::uint64_t turn = 0; turn < 14; ++turn) {
-    check_turn<BackwardByKeys<M, kDim64>>(c, turn);
-    if (HasFatalFailure()) return;
-  }
+  check_every_schedule<Plain64>(small_case({130, 0, 64, 200, 1, 40}, {1, 5, 0, 260, 300, 129}));
 }
 
 TEST(BackwardByKeysEmulated, HeadDim128) {
@@ -84,7 +64,7 @@ TEST(BackwardByKeysEmulated, OtherHeadDims) {
   for (const std::int64_t dim : {8, 40, 56}) {
     Case c = small_case({130, 20, 70}, {260, 100, 140});
     c.head_dim = dim;
-    check_turn<BackwardByKeys<M, kDim64>>(c, turn++);
+    check_turn<Plain64>(c, turn++);
     if (HasFatalFailure()) return;
   }
   Case c = small_case({70}, {260});
@@ -93,8 +73,8 @@ TEST(BackwardByKeysEmulated, OtherHeadDims) {
 }
 
 TEST(BackwardByKeysEmulated, AllSequencesEmpty) {
-  check_turn<BackwardByKeys<M, kDim64>>(small_case({0, 0, 0}, {0, 0, 0}), 1);
-  check_turn<BackwardByKeys<M, kDim64>>(small_case({0, 70, 0}, {0, 0, 3}), 2);
+  check_turn<Plain64>(small_case({0, 0, 0}, {0, 0, 0}), 1);
+  check_turn<Plain64>(small_case({0, 70, 0}, {0, 0, 3}), 2);
 }
 
 /// Sequences of two blocks of keys, which partners work on, among others; blocks without a partner.
@@ -104,16 +84,15 @@ TEST(BackwardByKeysEmulated, Partners) {
     for (const int blocks : {2, 3, 5}) {
       Case c = small_case({130, 70, 1, 300, 64, 520, 0}, {256, 129, 300, 200, 100, 250, 200});
       c.window = window;
-      check_turn<BackwardByKeys<M, kDim64, WindowMask>>(c, turn++, {}, blocks);
+      check_turn<Masked64>(c, turn++, {}, blocks);
       if (HasFatalFailure()) return;
     }
   }
   Case c = small_case({130, 70, 1, 300}, {256, 129, 300, 200});
-  for (const int blocks : {1, 2, 4, 7})
-    check_turn<BackwardByKeys<M, kDim64>>(c, turn++, {}, blocks);
+  for (const int blocks : {1, 2, 4, 7}) check_turn<Plain64>(c, turn++, {}, blocks);
   c.heads_q = 2;
   c.heads_kv = 1;
-  check_turn<BackwardByKeys<M, kDim64>>(c, turn++);
+  check_turn<Plain64>(c, turn++);
   c.head_dim = 128;
   check_turn<BackwardByKeys<M, kDim128>>(c, turn++);
   c.head_dim = 256;
@@ -123,100 +102,21 @@ TEST(BackwardByKeysEmulated, Partners) {
 
 /// More tiles than a pair's ring has, under every schedule.
 TEST(BackwardByKeysEmulated, PartnersUnderEverySchedule) {
-  const Case c = small_case({600, 0, 130}, {200, 150, 256});
-  for (std::uint64_t turn = 0; turn < 14; ++turn) {
-    check_turn<BackwardByKeys<M, kDim64>>(c, turn);
-    if (HasFatalFailure()) return;
-  }
+  check_every_schedule<Plain64>(small_case({600, 0, 130}, {200, 150, 256}));
 }
 
-/// Adds in turn: the same bits under every schedule and for any number of blocks.
-TEST(BackwardByKeysEmulated, Deterministic) {
-  using K = BackwardByKeys<M, kDim64, WindowMask>;
-  Case c = small_case({130, 300, 64}, {520, 400, 270});
-  c.window = {-1, 30};
-  const Batch batch = make_batch(c, 3);
-  Options options;
-  options.mask = batch.mask();
-  Problem problem;
-  ASSERT_TRUE(check_inputs(batch.inputs(), options, {}, problem).ok());
-  const OutputGradients into = random_gradients(problem, c.dtype, 3, false);
-  const reference::ForwardResult forward = reference::forward(problem);
-  const auto want = reference::backward(problem, into.dout.view(), nullptr);
-  std::optional<Gradients> first;
-  std::uint64_t turn = 0;
-  for (const emulator::Schedule schedule : emulator::kSchedules) {
-    EmulatedDevice device(schedule, ++turn);
-    BackwardRun<EmulatedDevice, bf16> run(device, batch, problem, into, forward,
-                                          static_cast<int>(2 + turn % 3));
-    run.by_keys<K>(true);
-    const Gradients got = run.gradients();
-    ASSERT_EQ(compare_gradients(got, want, false), "") << emulator::to_string(schedule);
-    if (!first) first = got;
-    ASSERT_TRUE(got.dq == first->dq && got.dk == first->dk && got.dv == first->dv)
-        << emulator::to_string(schedule);
-  }
-}
+TEST(BackwardByKeysEmulated, Deterministic) { check_deterministic<Masked64>(); }
 
-TEST(BackwardByKeysEmulated, Masks) {
-  const Window windows[] = {{-1, 0}, {10, 0}, {100, 20}, {0, 0}, {-1, 70}, {3, -1}, {200, 150}};
-  std::uint64_t turn = 0;
-  for (const Window window : windows) {
-    // Fewer queries than keys, more, as many; rows that see nothing.
-    Case c = small_case({130, 200, 129, 1, 70, 300}, {300, 130, 129, 200, 0, 50});
-    c.window = window;
-    check_turn<BackwardByKeys<M, kDim64, WindowMask>>(c, turn++);
-    if (HasFatalFailure()) return;
-  }
-}
+TEST(BackwardByKeysEmulated, Masks) { check_gradient_masks<Masked64>(); }
 
-TEST(BackwardByKeysEmulated, GroupedHeads) {
-  std::uint64_t turn = 0;
-  for (const std::int64_t group : {2, 3}) {
-    Case c = small_case({33, 0, 70}, {129, 5, 40});
-    c.heads_kv = 2;
-    c.heads_q = 2 * group;
-    check_turn<BackwardByKeys<M, kDim64>>(c, turn++);
-    c.causal = true;
-    check_turn<BackwardByKeys<M, kDim64, WindowMask>>(c, turn++);
-    if (HasFatalFailure()) return;
-  }
-}
+TEST(BackwardByKeysEmulated, GroupedHeads) { check_gradient_groups<Plain64, Masked64>(); }
 
-TEST(BackwardByKeysEmulated, BroadcastQueries) {
-  std::uint64_t turn = 0;
-  for (const std::int64_t rows : {1, 64, 130}) {
-    Case c = small_case({}, {129, 0, 1, 300, 64, 0});
-    c.broadcast_q = true;
-    c.q_length = rows;
-    c.heads_q = c.heads_kv = 2;
-    check_turn<BackwardByKeys<M, kDim64>>(c, turn++);
-    c.heads_kv = 1;
-    check_turn<BackwardByKeys<M, kDim64>>(c, turn++);
-    c.causal = true;
-    check_turn<BackwardByKeys<M, kDim64, WindowMask>>(c, turn++);
-    if (HasFatalFailure()) return;
-  }
-}
+TEST(BackwardByKeysEmulated, BroadcastQueries) { check_gradient_broadcast<Plain64, Masked64>(); }
 
-TEST(BackwardByKeysEmulated, GapsAndCapacity) {
-  for (const emulator::Schedule schedule : emulator::kSchedules) {
-    EmulatedDevice device(schedule, 5);
-    const Batch batch = batch_with_gaps(64, 5);
-    check_backward<BackwardByKeys<M, kDim64>>(device, batch, DType::kBf16, 3, 5);
-    if (HasFailure()) FAIL() << emulator::to_string(schedule);
-  }
-}
+TEST(BackwardByKeysEmulated, GapsAndCapacity) { check_gradient_gaps<Plain64>(); }
 
 TEST(BackwardByKeysEmulated, ScalesSoftcapAndLseGradients) {
-  const Case c = small_case({130, 20}, {260, 100});
-  std::uint64_t turn = 0;
-  for (const double scale : {0.5, -0.3, 0.0}) {
-    check_turn<BackwardByKeys<M, kDim64>>(c, turn++, {.scale = scale, .dlse = true});
-  }
-  using Capped = BackwardByKeys<M, kDim64, WindowMask, CappedScores>;
-  check_turn<Capped>(c, turn++, {.softcap = 5, .dlse = true});
-  check_turn<Capped>(c, turn++, {.scale = -1.0, .softcap = 20});
+  check_gradient_scales<Plain64, BackwardByKeys<M, kDim64, WindowMask, CappedScores>>();
 }
 
 Case shared_case(std::int64_t rows, std::vector<std::int64_t> kv_lengths) {

@@ -1,6 +1,7 @@
 // The backward kernels on a GPU against the fp64 reference.
 #include <gtest/gtest.h>
 
+#include "kernels/backward/by_keys.hpp"
 #include "kernels/backward/by_queries.hpp"
 #include "kernels/backward_checks.hpp"
 #include "machine/cuda_device.hpp"

@@ -71,6 +71,7 @@ struct BackwardByKeys : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kByK
   using typename Base::RowTile;
   using typename Base::T;
   using typename Base::Work;
+  using DqLayout = DqOfFragments;
 
   static constexpr int kGroups = 2;
   static constexpr int kGroupKeys = 64;

@@ -139,6 +139,7 @@ struct BackwardByQueries {
   }
 
   static constexpr bool kAddsToKept = false;
+  using DqLayout = DqOfFragments;
 
   /// How the plan must cut sequences: an item is a block of keys.
   static KeyShape item_shape(const BackwardArguments<T>&) { return {kKeys, C.queries, 1, false}; }

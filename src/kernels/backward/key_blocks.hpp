@@ -55,7 +55,7 @@ struct KeyBlocks {
   using QTile = Tile<M, T, kQueries, C.head_dim>;
   using KvTile = Tile<M, T, kKeys, C.head_dim>;
   using DqPart = Tile<M, T, kQueries, 64>;
-  using RowTile = Tile<M, float, 1, kQueries, Swizzle::None>;
+  using RowTile = Tile<M, float, 1, kStatisticsRows, Swizzle::None>;
   using OutView = TileView<M, T, Shape.out_rows, Shape.out_cols, Swizzle::B128, kKeys>;
 
   /// One block of keys, or with lists some visits of it: what every role needs to know.

@@ -210,7 +210,8 @@ struct KeyGroup {
     M::wgmma_commit();
     adds_dv = true;
     wgmma_wait<1>(s);
-    differentiate<Scores>(s, probabilities, bends, p.slope, smem.delta[at.slot].view());
+    differentiate<Scores, typename K::T>(s, probabilities, bends, p.slope,
+                                         smem.delta[at.slot].view());
     const int slot = ds.slot;
     smem.ds_ring.fill(ds, [&](auto&) {
       store_fragment(slopes(slot), s);
@@ -241,7 +242,7 @@ struct KeyGroup {
     const Scores scores{p.scores};
     if constexpr (Scores::kBends) {
       scores.prepare(s);
-      keep_bends(bends, s, scores);
+      keep_bends<typename K::T>(bends, s, scores);
     }
     const float factor = score_factor(scores);
     if constexpr (Mask::kListed) {

@@ -1,7 +1,7 @@
-// The passes over rows before and after BackwardByKeys.
+// The passes over rows before and after the backward kernels.
 #pragma once
 
-#include "kernels/backward/by_keys.hpp"
+#include "kernels/backward/key_blocks.hpp"
 #include "kernels/backward/row_places.hpp"
 #include "kernels/forward/gaps.hpp"
 
@@ -80,7 +80,7 @@ struct RowPass {
   JFA_DEVICE bool summed(const Place& place) const {
     return K::Mask::kListed ? place.kv_length > 0 : shape.summed(place.kv_length);
   }
-  /// Whether BackwardByKeys writes the row's dQ, where it is not summed.
+  /// Whether the kernel writes the row's dQ, where it is not summed.
   JFA_DEVICE bool written(const Place& place) const {
     if (place.kv_length <= 0) return false;
     const Range tiles = K::tiles(mask, 0, place.kv_length, {place.q_length, place.kv_length});
@@ -88,7 +88,7 @@ struct RowPass {
     return tile >= tiles.begin && tile < tiles.end;
   }
   JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
-    return dq_sum + summed_place(row, heads, head, head_dim, column);
+    return dq_sum + K::DqLayout::summed_place(row, heads, head, head_dim, column);
   }
 };
 
@@ -155,7 +155,7 @@ struct PrepareBackward {
       for (int step = kLanes / 2; step > 0; step /= 2) delta += M::shuffle_xor(delta, step);
       if ((v.needs & Params::kStatistics) != 0) note(v, loaded.lse, delta - loaded.dlse);
       const int column = 8 * v.lane;
-      if ((v.needs & Params::kSum) != 0 && column < summed_dim(p.head_dim)) {
+      if ((v.needs & Params::kSum) != 0 && column < K::DqLayout::summed_dim(p.head_dim)) {
         M::store_global(reinterpret_cast<Pack<float, 8>*>(p.sum_at(v.row, v.head, column)),
                         Pack<float, 8>{});
       } else if ((v.needs & Params::kZeros) != 0 && column < p.head_dim) {
@@ -235,8 +235,8 @@ struct FinishBackward {
     const float* panel = tile + column / 64 * (64 * K::kQueries);
     JFA_UNROLL
     for (int k = 0; k < 8; k += 2) {
-      const auto pair = M::load_global(
-          reinterpret_cast<const Pack<float, 2>*>(panel + kept_place(row, column % 64 + k)));
+      const auto pair = M::load_global(reinterpret_cast<const Pack<float, 2>*>(
+          panel + K::DqLayout::kept_place(row, column % 64 + k)));
       to[k] += pair.values[0];
       to[k + 1] += pair.values[1];
     }
@@ -274,7 +274,7 @@ struct FinishBackward {
     JFA_DEVICE int needs(const Place& place) const { return p.needs(place) & Params::kSum; }
 
     JFA_DEVICE bool takes(const Visit& v) const {
-      return v.needs != 0 && 8 * v.lane < summed_dim(p.head_dim);
+      return v.needs != 0 && 8 * v.lane < K::DqLayout::summed_dim(p.head_dim);
     }
 
     JFA_DEVICE Loaded load(const Visit& v) const {
@@ -286,6 +286,7 @@ struct FinishBackward {
     JFA_DEVICE void use(const Visit& v, const Loaded& loaded) const {
       if (!takes(v)) return;
       const auto& x = loaded.values;
+      if constexpr (K::DqLayout::kInOrder) return write(p, v.row, v.head, 8 * v.lane, x);
       const int first = v.lane / 2 * 16 + v.lane % 2 * 4;
       write_four(p, v.row, v.head, first, {x[0], x[1], x[4], x[5]});
       if (first + 8 < p.head_dim) {

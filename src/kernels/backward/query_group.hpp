@@ -102,11 +102,11 @@ struct QueryGroup : DqPlaces<K> {
   JFA_DEVICE void add_rows(const Work& work, int head, int tile, int column) {
     const int row = tile * K::kQueries + dq.first_row();
     const int left = M::load_shared(&work.q_length) - row;
-    const int dim = summed_dim(p.head_dim);
+    const int dim = K::DqLayout::summed_dim(p.head_dim);
     const std::int64_t eight_rows = std::int64_t{8} * p.heads_q * dim;
-    float* to = p.dq_sum + summed_place(M::load_shared(&work.q_begin) + row, p.heads_q,
-                                        M::load_shared(&work.q_head) + head, p.head_dim,
-                                        column + 2 * dq.first_col());
+    float* to = p.dq_sum + K::DqLayout::summed_place(M::load_shared(&work.q_begin) + row, p.heads_q,
+                                                     M::load_shared(&work.q_head) + head,
+                                                     p.head_dim, column + 2 * dq.first_col());
     JFA_UNROLL
     for (int i = 0; i < kColumns / 2; i += 8) {
       if (column + 2 * i >= dim) break;

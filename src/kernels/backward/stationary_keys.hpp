@@ -119,7 +119,7 @@ struct StationaryKeys {
     const Scores scores{p.scores};
     if constexpr (Scores::kBends) {
       scores.prepare(s);
-      keep_bends(bends, s, scores);
+      keep_bends<typename K::T>(bends, s, scores);
     }
     const float factor = score_factor(scores);
     const Mask mask{p.mask, TileRows{.first = 0,
@@ -134,7 +134,8 @@ struct StationaryKeys {
   /// dP^T becomes dS^T, and takes V's place in shared memory.
   JFA_DEVICE void make_slopes(Scored& s, const Weights& probabilities, const Bends& bends,
                               Weights& to) {
-    differentiate<Scores>(s, probabilities, bends, p.slope, smem.delta[rows.slot].view());
+    differentiate<Scores, typename K::T>(s, probabilities, bends, p.slope,
+                                         smem.delta[rows.slot].view());
     convert(to, s);
     meet();  // the MMAs of the warpgroup's other warps have read V
     store_fragment(K::slopes(smem, kv.slot), s);

@@ -1,0 +1,128 @@
+// What the role `dq` of Blackwell's backward kernel does: it loads dQ of each visit from tensor
+// memory, a row a thread, lets go of the place, and brings dQ where it belongs.
+#pragma once
+
+#include "kernels/backward/dq_places.hpp"
+
+namespace jfa {
+inline namespace JFA_BACKEND {
+
+/// `K` is the kernel, BackwardBlackwell<...>.
+template <class K>
+struct DrainDq : DqPlaces<K> {
+  using Places = DqPlaces<K>;
+  using M = typename K::M;
+  using Smem = typename K::Smem;
+  using Tmem = typename K::Tmem;
+  using Work = typename K::Work;
+  using Places::field;
+  using Places::p;
+  using Places::smem;
+  static constexpr int kColumns = 32;  // of a part
+  static constexpr int kParts = K::C.head_dim / kColumns;
+
+  const bool lead;
+  typename M::Phase made = M::Phase::first();
+  int slot = 0;  // of smem.dq
+  RowFragment<M, kColumns> parts[kParts];
+
+  JFA_DEVICE DrainDq(const typename K::Params& params, Smem& memory)
+      : Places{params, memory}, lead(M::warp_index() % 4 == 0 && M::elect()) {}
+
+  JFA_DEVICE void run(const Tmem& tmem) {
+    const auto place = tmem.template at<"gradients">().own_rows();
+    auto r = smem.work.reader();
+    for (;;) {
+      const Work& work = smem.work.wait(r);
+      const int tiles = field(work, &Work::tiles);
+      if (tiles < 0) break;
+      typename K::Place at{field(work, &Work::first_tile), 0};
+      for (int i = 0; i < tiles * p.heads; ++i, at.next(p)) {
+        take(place);
+        bring(work, at.head, at.tile, i);
+      }
+      smem.work.release(r);
+    }
+    if (lead) wait_read<M>();
+  }
+
+  JFA_DEVICE void take(const auto& place) {
+    smem.dq_made.pass(made);
+    M::tensor_fence_after();  // dQ, written by MMAs, before it is loaded
+    JFA_UNROLL
+    for (int i = 0; i < kParts; ++i) {
+      tmem_load(parts[i], place.template cols<kColumns>(i * kColumns));
+    }
+    JFA_UNROLL
+    for (int i = 0; i < kParts; ++i) tmem_wait(parts[i]);
+    M::tensor_fence_before();  // dQ loaded, before MMAs overwrite it
+    smem.drained.open();
+  }
+
+  JFA_DEVICE void bring(const Work& work, int head, int tile, int number) {
+    const DqWay way = Places::way(work);
+    if (way == DqWay::Task) {
+      JFA_UNROLL
+      for (int i = 0; i < kParts; ++i) {
+        store_kept<true>(Places::kept_at(work, head, tile, i * kColumns), parts[i]);
+      }
+    } else if (way == DqWay::Sum) {
+      add(work, head, tile, number);
+    } else {
+      JFA_UNROLL
+      for (int i = 0; i < kParts; i += 2) {
+        stage([&](auto& part) {
+          store_fragment(part.rounded.view(), parts[i]);
+          store_fragment(part.rounded.view(), parts[i + 1], kColumns);
+        });
+        copy_out(work, head, tile, i * kColumns,
+                 [&](const auto& at, auto& part) { tma_store(p.dq, at, part.rounded); });
+      }
+    }
+  }
+
+  /// dQ added to dq_sum, in turn where there are turns.
+  JFA_DEVICE void add(const Work& work, int head, int tile, int number) {
+    const bool in_turn = p.turns != nullptr;
+    JFA_UNROLL
+    for (int i = 0; i < kParts; ++i) {
+      stage([&](auto& part) { store_fragment(part.sum.view(), parts[i]); });
+      if (in_turn && i == 0) {
+        const int before = Places::blocks_before(work, tile, number);
+        if (lead) M::await(Places::turn_at(work, head, tile), before);
+      }
+      copy_out(work, head, tile, i * kColumns,
+               [&](const auto& at, auto& part) { tma_reduce_add(p.sums, at, part.sum); });
+    }
+    if (!in_turn || !lead) return;
+    wait_stored<M>();
+    M::reduce_add_release(Places::turn_at(work, head, tile), 1);
+  }
+
+  /// fill(part) once the copy that read the part before has done so.
+  JFA_DEVICE void stage(auto fill, Site site = Site::here()) {
+    if (++slot == K::C.dq_slots) slot = 0;
+    if (lead) wait_read<M, K::C.dq_slots - 1>(site);
+    meet(site);
+    fill(smem.dq[slot]);
+    M::template fence_proxy_async<Space::Shared>(site);  // written by threads, read by a copy
+    meet(site);
+  }
+
+  /// copy(at, part) of the part that is staged.
+  JFA_DEVICE void copy_out(const Work& work, int head, int tile, int column, auto copy) {
+    if (!lead) return;
+    const RaggedRows rows{M::load_shared(&work.q_begin), M::load_shared(&work.q_length)};
+    const int at[5] = {column, M::load_shared(&work.q_head) + head, rows.at(tile * K::kQueries),
+                       rows.end(), kRaggedRows};
+    copy(at, smem.dq[slot]);
+    M::bulk_commit();
+  }
+
+  JFA_DEVICE void meet(Site site = Site::here()) const {
+    Meeting<M, "dq", typename K::Ids, 128>::sync(site);
+  }
+};
+
+}  // namespace JFA_BACKEND
+}  // namespace jfa
