@@ -8,10 +8,21 @@
 #include <mutex>
 #include <string>
 
+#include "cuda/kernel_list.hpp"
+
 namespace jfa::cuda {
 namespace {
 
-constexpr const char* kSupported = "compute capability 9.0 (Hopper: H100, H200, GH200)";
+/// Which GPUs this build has kernels for.
+bool takes(const Card& card) {
+  return (card.major == 9 && card.minor == 0) ||
+         (card.major == 10 && !blackwell_kernels().forward.empty());
+}
+std::string supported() {
+  const bool blackwell = !blackwell_kernels().forward.empty();
+  return std::string("compute capability 9.0 (Hopper: H100, H200, GH200)") +
+         (blackwell ? " or 10.0 and 10.3 (Blackwell: B200, B300)" : "");
+}
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -22,7 +33,7 @@ Status unavailable(const std::string& why) { return {ErrorCode::kUnavailable, wh
 Status no_device(cudaError_t error) {
   cudaGetLastError();  // what is reported here is not left for a later call to find
   return unavailable(std::string("device cuda is not available: ") + cudaGetErrorString(error) +
-                     ", must be a GPU of " + kSupported + " with a driver for CUDA " +
+                     ", must be a GPU of " + supported() + " with a driver for CUDA " +
                      version_text(CUDART_VERSION) + " or later");
 }
 
@@ -45,10 +56,10 @@ Card look_up(int ordinal) {
   card.minor = properties.minor;
   card.processors = attribute(cudaDevAttrMultiProcessorCount, ordinal);
   card.l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, ordinal));
-  if (card.major != 9 || card.minor != 0) {
+  if (!takes(card)) {
     card.usable = unavailable("device cuda:" + std::to_string(ordinal) + " is " + card.name +
                               " of compute capability " + std::to_string(card.major) + "." +
-                              std::to_string(card.minor) + ", must be of " + kSupported);
+                              std::to_string(card.minor) + ", must be of " + supported());
   }
   return card;
 }

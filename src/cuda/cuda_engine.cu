@@ -28,10 +28,12 @@ Status guarded(Enqueue&& enqueue) {
 struct Place {
   const Card* card = nullptr;
   Queue queue{};
+  Kernels kernels{};
 
   Status find(const Execution& execution) {
     JFA_RETURN_IF_ERROR(current_card(card));
     queue = {static_cast<cudaStream_t>(execution.stream), card->processors, card->ordinal};
+    kernels = kernels_of(card->major);
     return {};
   }
 
@@ -50,6 +52,8 @@ struct Place {
   }
 };
 
+/// Planner, checks and passes over lists are built for every GPU from Hopper's words, which
+/// Blackwell has too.
 class CudaEngine : public Engine {
  public:
   Status available() const override {
@@ -61,7 +65,7 @@ class CudaEngine : public Engine {
                          WorkspaceSizes& sizes) const override {
     Place place;
     JFA_RETURN_IF_ERROR(place.find(execution));
-    sizes = device_workspace_sizes(problem, backward_kernels(), place.queue.blocks());
+    sizes = device_workspace_sizes(problem, place.kernels.backward, place.queue.blocks());
     return {};
   }
 
@@ -71,8 +75,8 @@ class CudaEngine : public Engine {
     const ForwardKernel<Queue>* forward = nullptr;
     const BackwardKernel<Queue>* backward = nullptr;
     JFA_RETURN_IF_ERROR(place.find(execution));
-    JFA_RETURN_IF_ERROR(choose(forward_kernels(), problem, forward));
-    if (!choose_backward(backward_kernels(), problem, backward).ok()) backward = nullptr;
+    JFA_RETURN_IF_ERROR(choose(place.kernels.forward, problem, forward));
+    if (!choose_backward(place.kernels.backward, problem, backward).ok()) backward = nullptr;
     JFA_RETURN_IF_ERROR(check_workspace(execution, plan_bytes(problem)));
     return guarded([&]() -> Status {
       auto made = std::make_unique<CudaPlan>();
@@ -90,7 +94,7 @@ class CudaEngine : public Engine {
     const ForwardKernel<Queue>* kernel = nullptr;
     const DevicePlan* plan = nullptr;
     JFA_RETURN_IF_ERROR(place.find(execution));
-    JFA_RETURN_IF_ERROR(choose(forward_kernels(), problem, kernel));
+    JFA_RETURN_IF_ERROR(choose(place.kernels.forward, problem, kernel));
     JFA_RETURN_IF_ERROR(check_workspace(execution, forward_bytes(problem)));
     JFA_RETURN_IF_ERROR(place.take(given_plan, plan));
     return guarded([&] {
@@ -105,7 +109,7 @@ class CudaEngine : public Engine {
     const BackwardKernel<Queue>* kernel = nullptr;
     const DevicePlan* plan = nullptr;
     JFA_RETURN_IF_ERROR(place.find(execution));
-    JFA_RETURN_IF_ERROR(choose_backward(backward_kernels(), problem, kernel));
+    JFA_RETURN_IF_ERROR(choose_backward(place.kernels.backward, problem, kernel));
     const BackwardSizes sizes = kernel->sizes(problem, place.queue.blocks());
     JFA_RETURN_IF_ERROR(check_workspace(execution, BackwardParts(problem, sizes).end));
     JFA_RETURN_IF_ERROR(place.take(given_plan, plan));
@@ -115,6 +119,12 @@ class CudaEngine : public Engine {
     });
   }
 };
+
+/// Those for the current GPU, Hopper's where there is none.
+Kernels current_kernels() {
+  const Card* card = nullptr;
+  return kernels_of(current_card(card).ok() ? card->major : 0);
+}
 
 template <class Kernel>
 auto traits_of(std::span<const Kernel> kernels) {
@@ -130,7 +140,7 @@ const Engine& engine() {
   return the_engine;
 }
 
-std::vector<ForwardTraits> forward_traits() { return traits_of(forward_kernels()); }
-std::vector<KernelTraits> backward_traits() { return traits_of(backward_kernels()); }
+std::vector<ForwardTraits> forward_traits() { return traits_of(current_kernels().forward); }
+std::vector<KernelTraits> backward_traits() { return traits_of(current_kernels().backward); }
 
 }  // namespace jfa::cuda

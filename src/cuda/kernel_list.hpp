@@ -1,5 +1,5 @@
-// The kernels of this build, one a .cu file that CMake writes from forward_kernel.cu.in or
-// backward_kernel.cu.in.
+// The kernels of this build, in .cu files that CMake writes from forward_kernel.cu.in,
+// backward_kernel.cu.in and blackwell_kernel.cu.in.
 #pragma once
 
 #include <span>
@@ -11,7 +11,18 @@ namespace jfa::cuda {
 
 struct Queue;
 
-std::span<const ForwardKernel<Queue>> forward_kernels();
-std::span<const BackwardKernel<Queue>> backward_kernels();
+struct Kernels {
+  std::span<const ForwardKernel<Queue>> forward;
+  std::span<const BackwardKernel<Queue>> backward;
+};
+
+Kernels hopper_kernels();
+/// None in a build without JFA_CUDA_BLACKWELL.
+Kernels blackwell_kernels();
+
+/// Those for a GPU of this compute capability.
+inline Kernels kernels_of(int major) {
+  return major == 10 ? blackwell_kernels() : hopper_kernels();
+}
 
 }  // namespace jfa::cuda

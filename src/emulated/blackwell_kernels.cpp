@@ -5,15 +5,17 @@
 namespace jfa {
 namespace {
 
-template <int HeadDim, bool Half>
-void add_kernels(std::vector<ForwardKernel<EmulatedQueue>>& to) {
-  using enum Treats;
-  const auto add = [&]<Treats What>() {
-    to.push_back(blackwell_forward_kernel<EmulatedQueue, EmulatedBlackwell, HeadDim, Half, What>());
+/// add<head_dim, half, treats>() for each kernel of a direction.
+void for_each_kernel(auto add) {
+  const auto add_of = [&]<int HeadDim, bool Half>() {
+    add.template operator()<HeadDim, Half, Treats::Nothing>();
+    add.template operator()<HeadDim, Half, Treats::Window>();
+    add.template operator()<HeadDim, Half, Treats::Softcap>();
   };
-  add.template operator()<Nothing>();
-  add.template operator()<Window>();
-  add.template operator()<Softcap>();
+  add_of.template operator()<64, false>();
+  add_of.template operator()<128, false>();
+  add_of.template operator()<64, true>();
+  add_of.template operator()<128, true>();
 }
 
 }  // namespace
@@ -21,10 +23,22 @@ void add_kernels(std::vector<ForwardKernel<EmulatedQueue>>& to) {
 std::span<const ForwardKernel<EmulatedQueue>> emulated_blackwell_forward_kernels() {
   static const auto kernels = [] {
     std::vector<ForwardKernel<EmulatedQueue>> all;
-    add_kernels<64, false>(all);
-    add_kernels<128, false>(all);
-    add_kernels<64, true>(all);
-    add_kernels<128, true>(all);
+    for_each_kernel([&]<int HeadDim, bool Half, Treats What>() {
+      all.push_back(
+          blackwell_forward_kernel<EmulatedQueue, EmulatedBlackwell, HeadDim, Half, What>());
+    });
+    return all;
+  }();
+  return kernels;
+}
+
+std::span<const BackwardKernel<EmulatedQueue>> emulated_blackwell_backward_kernels() {
+  static const auto kernels = [] {
+    std::vector<BackwardKernel<EmulatedQueue>> all;
+    for_each_kernel([&]<int HeadDim, bool Half, Treats What>() {
+      all.push_back(
+          blackwell_backward_kernel<EmulatedQueue, EmulatedBlackwell, HeadDim, Half, What>());
+    });
     return all;
   }();
   return kernels;

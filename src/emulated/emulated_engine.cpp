@@ -53,17 +53,19 @@ void expose_forward(const Problem& problem, const ForwardOutputs& outputs,
 }
 
 using ForwardKernels = std::span<const ForwardKernel<EmulatedQueue>>;
+using BackwardKernels = std::span<const BackwardKernel<EmulatedQueue>>;
 
 class EmulatorEngine : public Engine {
  public:
-  explicit EmulatorEngine(ForwardKernels forward_kernels) : forward_kernels_(forward_kernels) {}
+  EmulatorEngine(ForwardKernels forward_kernels, BackwardKernels backward_kernels)
+      : forward_kernels_(forward_kernels), backward_kernels_(backward_kernels) {}
 
   Status available() const override { return {}; }
 
   /// Plans are kept in memory of their own.
   Status workspace_sizes(const Problem& problem, const Execution&,
                          WorkspaceSizes& sizes) const override {
-    sizes = device_workspace_sizes(problem, emulated_backward_kernels(), EmulatedQueue::kBlocks);
+    sizes = device_workspace_sizes(problem, backward_kernels_, EmulatedQueue::kBlocks);
     sizes.plan = 0;
     return {};
   }
@@ -73,7 +75,7 @@ class EmulatorEngine : public Engine {
     const ForwardKernel<EmulatedQueue>* forward = nullptr;
     const BackwardKernel<EmulatedQueue>* backward = nullptr;
     JFA_RETURN_IF_ERROR(choose(forward_kernels_, problem, forward));
-    if (!choose_backward(emulated_backward_kernels(), problem, backward).ok()) backward = nullptr;
+    if (!choose_backward(backward_kernels_, problem, backward).ok()) backward = nullptr;
     auto made = std::make_unique<EmulatedPlan>();
     JFA_RETURN_IF_ERROR(made->memory.acquire({}, plan_bytes(problem)));
     return guarded([&]() -> Status {
@@ -112,7 +114,7 @@ class EmulatorEngine : public Engine {
                   const BackwardOutputs& outputs, const Execution& given,
                   const EnginePlan* given_plan) const override {
     const BackwardKernel<EmulatedQueue>* kernel = nullptr;
-    JFA_RETURN_IF_ERROR(choose_backward(emulated_backward_kernels(), problem, kernel));
+    JFA_RETURN_IF_ERROR(choose_backward(backward_kernels_, problem, kernel));
     const DevicePlan* plan = device_plan(given_plan);
     const BackwardParts parts(problem, kernel->sizes(problem, EmulatedQueue::kBlocks));
     Execution execution = given;
@@ -132,17 +134,19 @@ class EmulatorEngine : public Engine {
 
  private:
   ForwardKernels forward_kernels_;
+  BackwardKernels backward_kernels_;
 };
 
 }  // namespace
 
 const Engine& emulated_engine() {
-  static const EmulatorEngine the_engine(emulated_forward_kernels());
+  static const EmulatorEngine the_engine(emulated_forward_kernels(), emulated_backward_kernels());
   return the_engine;
 }
 
 const Engine& emulated_blackwell_engine() {
-  static const EmulatorEngine the_engine(emulated_blackwell_forward_kernels());
+  static const EmulatorEngine the_engine(emulated_blackwell_forward_kernels(),
+                                         emulated_blackwell_backward_kernels());
   return the_engine;
 }
 

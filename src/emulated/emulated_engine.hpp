@@ -9,8 +9,7 @@ namespace jfa {
 /// Any finding of the emulator fails the call (kInternal, with the report).
 const Engine& emulated_engine();
 
-/// The same with the forward kernels of emulated Blackwell, which no public call reaches yet. The
-/// backward pass is Hopper's.
+/// The same with the kernels of emulated Blackwell, which no public call reaches.
 const Engine& emulated_blackwell_engine();
 
 }  // namespace jfa

@@ -48,5 +48,6 @@ struct EmulatedQueue {
 std::span<const ForwardKernel<EmulatedQueue>> emulated_forward_kernels();
 std::span<const ForwardKernel<EmulatedQueue>> emulated_blackwell_forward_kernels();
 std::span<const BackwardKernel<EmulatedQueue>> emulated_backward_kernels();
+std::span<const BackwardKernel<EmulatedQueue>> emulated_blackwell_backward_kernels();
 
 }  // namespace jfa

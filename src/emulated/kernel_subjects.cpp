@@ -23,6 +23,7 @@ using emulator::Subject;
 using M = EmulatedHopper;
 
 using ForwardKernels = std::span<const ForwardKernel<EmulatedQueue>>;
+using BackwardKernels = std::span<const BackwardKernel<EmulatedQueue>>;
 
 /// A batch, a kernel for it and its plan. Runs on several threads share one and only read it.
 struct Work {
@@ -175,10 +176,11 @@ std::vector<Subject> blackwell_subjects() {
 
 /// A problem of gradients and what they are. One block meets every tile; several add in turn.
 struct GradientWork {
-  GradientWork(Batch given_batch, const Options& options, int blocks)
+  GradientWork(Batch given_batch, const Options& options, int blocks,
+               BackwardKernels kernels = emulated_backward_kernels())
       : batch(std::move(given_batch)), grid(blocks) {
     throw_if_failed(check_inputs(batch.inputs(), options, {}, problem));
-    throw_if_failed(choose(emulated_backward_kernels(), problem, kernel));
+    throw_if_failed(choose(kernels, problem, kernel));
     const reference::ForwardResult forward = reference::forward(problem);
     const Shape rows{problem.out_rows, problem.heads_q, problem.head_dim};
     out = HostTensor(problem.q.dtype, rows);
@@ -301,10 +303,11 @@ Outcome plan_by_keys(const GradientWork& work, const RunOptions& options) {
       });
 }
 
-Subject backward_subject(std::string name, const Case& c, Options options, int blocks) {
+Subject backward_subject(std::string name, const Case& c, Options options, int blocks,
+                         BackwardKernels kernels = emulated_backward_kernels()) {
   Batch batch = make_batch(c, 1);
   options.mask = batch.mask();
-  auto work = std::make_shared<const GradientWork>(std::move(batch), options, blocks);
+  auto work = std::make_shared<const GradientWork>(std::move(batch), options, blocks, kernels);
   return {std::move(name), [work](const RunOptions& run) { return work->run(run, nullptr); }};
 }
 
@@ -346,6 +349,33 @@ std::vector<Subject> backward_subjects() {
           backward_subject("backward_pairs", pairs, {}, 2),
           backward_subject("backward_in_turn", long_keys, in_turn, 2),
           backward_subject("backward_listed", listed, in_turn, 2)};
+}
+
+/// Blackwell's kernel: blocks of keys of one visit and of several, more of none than there are
+/// slots; dQ that is written, added up, in turn too, and kept.
+std::vector<Subject> blackwell_backward_subjects() {
+  Case c;
+  c.q_lengths = {200, 70, 0, 1, 520};
+  c.kv_lengths = {100, 300, 400, 60, 200};
+  Case wide;
+  wide.head_dim = 128;
+  wide.q_lengths = {300, 70, 0};
+  wide.kv_lengths = {260, 129, 60};
+  wide.causal = true;
+  Case shared;
+  shared.broadcast_q = true;
+  shared.q_length = 150;
+  shared.kv_lengths = {100, 300, 0, 129};
+  Case long_keys;
+  long_keys.q_lengths = {140, 1};
+  long_keys.kv_lengths = {500, 200};
+  Options in_turn;
+  in_turn.deterministic = true;
+  const BackwardKernels kernels = emulated_blackwell_backward_kernels();
+  return {backward_subject("backward_blackwell", c, {}, 1, kernels),
+          backward_subject("backward_blackwell_128", wide, {}, 1, kernels),
+          backward_subject("backward_blackwell_broadcast", shared, {}, 1, kernels),
+          backward_subject("backward_blackwell_in_turn", long_keys, in_turn, 2, kernels)};
 }
 
 }  // namespace
@@ -412,8 +442,9 @@ std::vector<Subject> kernel_subjects() {
       forward_subject("forward_256", widest, causal),
       forward_subject("forward_listed", listed, {}),
       forward_subject("forward_softcap", capped, softcap)};
-  for (Subject& subject : blackwell_subjects()) all.push_back(std::move(subject));
-  for (Subject& subject : backward_subjects()) all.push_back(std::move(subject));
+  for (auto* const more : {blackwell_subjects, backward_subjects, blackwell_backward_subjects}) {
+    for (Subject& subject : more()) all.push_back(std::move(subject));
+  }
   return all;
 }
 

@@ -1,33 +1,63 @@
-// The host side of Blackwell's forward kernel on any machine, as launch_forward.hpp has it for
-// Hopper's.
+// The host side of Blackwell's kernels on any machine, as launch_forward.hpp and
+// launch_backward.hpp have it for Hopper's.
 #pragma once
 
+#include "kernels/backward/backward_blackwell.hpp"
 #include "kernels/forward/forward_blackwell.hpp"
+#include "launch/launch_backward.hpp"
 #include "launch/launch_forward.hpp"
 
 namespace jfa {
 inline namespace JFA_BACKEND {
 
-/// The forward kernel of a machine M for `head_dim` columns, as launched on a Queue. Those that
-/// apply a softcap take windows; none visits the blocks of lists.
+/// The kernel of a family that treats scores so: those that apply a softcap take windows, and none
+/// visits the blocks of lists.
+template <Treats What, class Family>
+struct WindowTreated : Treated<What, Family> {
+  static_assert(What != Treats::Lists, "lists are not supported yet");
+};
+template <class Family>
+struct WindowTreated<Treats::Softcap, Family> {
+  using K = typename Family::template K<WindowMask, CappedScores>;
+};
+
+template <class M, ForwardConfig C>
+struct BlackwellForwardFamily {
+  template <template <class> class Mask, template <class> class Scores>
+  using K = ForwardBlackwell<M, C, Mask, Scores>;
+};
+template <class M, BackwardConfig C>
+struct BlackwellBackwardFamily {
+  template <template <class> class Mask, template <class> class Scores>
+  using K = BackwardBlackwell<M, C, Mask, Scores>;
+};
+
+template <int HeadDim, bool Half, Treats What>
+constexpr KernelTraits blackwell_traits() {
+  return {.dtype = Half ? DType::kF16 : DType::kBf16,
+          .head_dim = HeadDim,
+          .masked = What != Treats::Nothing,
+          .listed = false,
+          .capped = What == Treats::Softcap};
+}
+
+/// The forward kernel of a machine M for `head_dim` columns, as launched on a Queue.
 template <class Queue, class M, int HeadDim, bool Half, Treats What>
 ForwardKernel<Queue> blackwell_forward_kernel() {
-  static_assert(What != Treats::Lists, "lists are not supported yet");
   constexpr ForwardConfig kConfig = blackwell_forward_config(HeadDim, Half);
-  using Masked = std::conditional_t<What == Treats::Softcap,
-                                    ForwardBlackwell<M, kConfig, WindowMask, CappedScores>,
-                                    ForwardBlackwell<M, kConfig, WindowMask>>;
-  using K = std::conditional_t<What == Treats::Nothing, ForwardBlackwell<M, kConfig>, Masked>;
-  return {{{.dtype = Half ? DType::kF16 : DType::kBf16,
-            .head_dim = HeadDim,
-            .masked = What != Treats::Nothing,
-            .listed = false,
-            .capped = What == Treats::Softcap},
-           K::kTileRows,
-           0,
-           false},
+  using K = typename WindowTreated<What, BlackwellForwardFamily<M, kConfig>>::K;
+  return {{blackwell_traits<HeadDim, Half, What>(), K::kTileRows, 0, false},
           K::item_shape,
           launch_forward<K, Queue>};
+}
+
+/// The backward kernel, the same.
+template <class Queue, class M, int HeadDim, bool Half, Treats What>
+BackwardKernel<Queue> blackwell_backward_kernel() {
+  constexpr BackwardConfig kConfig = blackwell_backward_config(HeadDim, Half);
+  using K = typename WindowTreated<What, BlackwellBackwardFamily<M, kConfig>>::K;
+  return {blackwell_traits<HeadDim, Half, What>(), key_shape<K>, backward_sizes<K>,
+          launch_backward<K, Queue>};
 }
 
 }  // namespace JFA_BACKEND

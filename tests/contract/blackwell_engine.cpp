@@ -1,5 +1,4 @@
-// The forward kernels of emulated Blackwell as an engine, which no public call reaches yet;
-// gradients by those of emulated Hopper.
+// The kernels of emulated Blackwell as an engine, which no public call reaches.
 #include "emulated/emulated_engine.hpp"
 #include "gpu_limits.hpp"
 
@@ -23,20 +22,31 @@ class BlackwellEngine : public GpuKernelEngine {
 
   void forward(const Inputs& inputs, const Options& options, const ForwardOutputs& outputs,
                const Way& way) const override {
-    const jfa::Engine& engine = emulated_blackwell_engine();
-    const Execution execution{.device = Device::kEmulator};
-    Problem problem;
-    throw_if_failed(check_inputs(inputs, options, execution, problem));
-    throw_if_failed(check_forward_outputs(problem, outputs, execution));
-    std::unique_ptr<EnginePlan> plan;
-    if (way.plan) throw_if_failed(engine.make_plan(problem, execution, plan));
-    throw_if_failed(engine.forward(problem, outputs, execution, plan.get()));
+    const Call call(inputs, options, way);
+    throw_if_failed(check_forward_outputs(call.problem, outputs, call.execution));
+    throw_if_failed(call.engine.forward(call.problem, outputs, call.execution, call.plan.get()));
   }
 
   void backward(const Inputs& inputs, const Options& options, const BackwardInputs& given,
-                const BackwardOutputs& outputs, const Way&) const override {
-    jfa::backward(inputs, options, given, outputs, {.device = Device::kEmulator});
+                const BackwardOutputs& outputs, const Way& way) const override {
+    const Call call(inputs, options, way);
+    throw_if_failed(check_backward(call.problem, given, outputs, call.execution));
+    throw_if_failed(
+        call.engine.backward(call.problem, given, outputs, call.execution, call.plan.get()));
   }
+
+ private:
+  struct Call {
+    Call(const Inputs& inputs, const Options& options, const Way& way) {
+      throw_if_failed(check_inputs(inputs, options, execution, problem));
+      if (way.plan) throw_if_failed(engine.make_plan(problem, execution, plan));
+    }
+
+    const jfa::Engine& engine = emulated_blackwell_engine();
+    const Execution execution{.device = Device::kEmulator};
+    Problem problem;
+    std::unique_ptr<EnginePlan> plan;
+  };
 };
 
 }  // namespace

@@ -24,8 +24,8 @@
 // Barrier graph:
 //   schedule --work full--> all others --work empty--> schedule
 //   load keys --k, v full--> multiply, weigh --k, v empty--> load keys
-//   load tiles --q, dout full--> multiply --q, dout empty, once MMAs are done--> load tiles
-//   load tiles --statistics full--> weigh --statistics empty--> load tiles
+//   load tiles --q full, with statistics--> multiply, weigh;  load tiles --dout full--> multiply
+//   multiply --q, dout empty, once MMAs are done--> load tiles
 //   multiply --scores--> weigh --weights--> multiply --gradients--> weigh --slopes--> multiply
 //   multiply --dq--> dq --drained--> multiply;  multiply --sums, after a block's last tile--> weigh
 //
@@ -100,11 +100,12 @@ struct BackwardBlackwell
     QTile dout[kDoutSlots];
     DsTile ds;  // dS^T
     DqPart dq[C.dq_slots];
-    Ring<M, "statistics", Statistics, 2, By<Tma>, FreedBy<OncePerWarp<kWeighWarps>>> statistics;
+    Statistics statistics[C.q_slots];
     Ring<M, "work", Work, kWorkSlots, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
-    Ring<M, "k, v", Apart<sizeof(Kv)>, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<kWeighWarps>>>
+    Ring<M, "k, v", Apart<sizeof(Kv)>, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<kWeighWarps + 1>>>
         kv_ring;
-    Ring<M, "q", Apart<sizeof(QTile)>, C.q_slots, By<Tma>, FreedBy<MmaDone>> q_ring;
+    Ring<M, "q", Apart<sizeof(QTile) + sizeof(Statistics)>, C.q_slots, By<Tma>, FreedBy<MmaDone>>
+        q_ring;  // freed after slopes, for which the statistics have been read
     Ring<M, "dout", Apart<sizeof(QTile)>, kDoutSlots, By<Tma>, FreedBy<MmaDone>> dout_ring;
     Gate<M, "scores", By<MmaDone>> scores;
     Gate<M, "weights", By<OncePerWarp<kWeighWarps>>> weights;
@@ -130,12 +131,11 @@ struct BackwardBlackwell
   static JFA_DEVICE void load_tiles(const Params& p, Smem& smem) {
     const QueryTiles<BackwardBlackwell> tiles{p, smem};
     auto q = smem.q_ring.writer();
-    auto rows = smem.statistics.writer();
     auto dout = smem.dout_ring.writer();
     tiles.for_each([&](const auto& work, const auto& place) {
-      smem.q_ring.fill(
-          q, [&](auto&, Mbarrier& full) { tiles.load_q(full, smem.q[q.slot], work, place); });
-      smem.statistics.fill(rows, [&](Statistics& of, Mbarrier& full) {
+      smem.q_ring.fill(q, [&](auto&, Mbarrier& full) {
+        Statistics& of = smem.statistics[q.slot];
+        tiles.load_q(full, smem.q[q.slot], work, place);
         tiles.load_statistics(full, of.lse, of.delta, work, place);
       });
       smem.dout_ring.fill(dout, [&](auto&, Mbarrier& full) {
@@ -145,7 +145,6 @@ struct BackwardBlackwell
   }
 
   static JFA_DEVICE void init(Smem& smem) {
-    smem.statistics.init();
     smem.work.init();
     smem.kv_ring.init();
     smem.q_ring.init();

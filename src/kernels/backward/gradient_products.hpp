@@ -39,8 +39,9 @@ struct GradientProducts {
       const int tiles = M::uniform(M::load_shared(&smem.work.wait(r).tiles));
       smem.work.release(r);
       if (tiles < 0) break;
+      smem.kv_ring.wait(kv);
       if (tiles > 0) sweep(tmem, tiles * p.heads);
-      kv.advance();
+      smem.kv_ring.release(kv);  // those who write the sums wait for the MMAs
     }
     smem.q_ring.drain(q);  // nobody else waits for the last commits
     smem.dout_ring.drain(dout);
@@ -48,7 +49,6 @@ struct GradientProducts {
 
   /// The tiles of one block of keys.
   JFA_DEVICE void sweep(const Tmem& tmem, int visits) {
-    smem.kv_ring.wait(kv);
     for (int visit = 0; visit < visits; ++visit) {
       smem.q_ring.wait(q);
       mma(tmem.template at<"scores">(), smem.kv[kv.slot].k, smem.q[q.slot], false);

@@ -26,7 +26,7 @@ struct WeighKeys {
   Smem& smem;
   const int group;
   typename decltype(Smem::kv_ring)::Cursor kv = {};
-  typename decltype(Smem::statistics)::Cursor rows = {};
+  typename decltype(Smem::q_ring)::Cursor q = {};  // its statistics
   typename M::Phase scores = M::Phase::first();
   typename M::Phase gradients = M::Phase::first();
   typename M::Phase sums = M::Phase::first();
@@ -52,7 +52,7 @@ struct WeighKeys {
       for (int i = 0; i < tiles * p.heads; ++i, place.next(p)) {
         make_weights(work, place.tile, s);
         make_slopes(dp);
-        smem.statistics.release(rows);
+        q.advance();
       }
       if (tiles > 0) {
         smem.sums.pass(sums);
@@ -71,7 +71,7 @@ struct WeighKeys {
   /// S^T to P^T, in place.
   JFA_DEVICE void make_weights(const Work& work, int tile, const auto& place) {
     RowFragment<M, kQueries> s;
-    auto& of = smem.statistics.wait(rows);
+    smem.q_ring.wait(q);
     smem.scores.pass(scores);
     M::tensor_fence_after();  // S, written by MMAs, before it is loaded
     tmem_load(s, place);
@@ -89,7 +89,7 @@ struct WeighKeys {
                                      .q_length = q_length,
                                      .kv_length = field(work, &Work::kv_length)}};
     hide_transposed(s, mask, field(work, &Work::first_key), q_length - first, factor);
-    weigh(s, factor, of.lse[group].view());
+    weigh(s, factor, smem.statistics[q.slot].lse[group].view());
     convert(weights, s);
     tmem_store(place.template as<T>(), weights);
     M::tensor_wait_stores();
@@ -104,8 +104,8 @@ struct WeighKeys {
     M::tensor_fence_after();  // dP, written by MMAs, before it is loaded
     tmem_load(dp, place);
     tmem_wait(dp);
-    auto& of = smem.statistics.slots[rows.slot];
-    differentiate<Scores, T>(dp, weights, bends, p.slope, of.delta[group].view());
+    differentiate<Scores, T>(dp, weights, bends, p.slope,
+                             smem.statistics[q.slot].delta[group].view());
     convert(weights, dp);
     tmem_store(place.template as<T>(), weights);
     store_fragment(smem.ds.view(), weights, kQueries * group);
@@ -115,7 +115,8 @@ struct WeighKeys {
     smem.slopes.open();
   }
 
-  /// dV over V, or dK over K, and from there out; zeros where no query sees the keys.
+  /// dV over V, or dK over K, and from there out; zeros where no query sees the keys. (That the
+  /// sums are loaded before MMAs overwrite them is ordered with the next block's weights.)
   JFA_DEVICE void write(const Work& work, bool seen, const auto& sum) {
     auto& block = smem.kv[kv.slot];
     auto& tile = group == 0 ? block.v : block.k;
@@ -130,7 +131,6 @@ struct WeighKeys {
       }
       store_fragment(tile.view(), part, c);
     }
-    M::tensor_fence_before();                        // dV and dK loaded, before MMAs overwrite them
     M::template fence_proxy_async<Space::Shared>();  // they are written by threads, read by a copy
     meet();
     if (M::warp_index() % 4 != 0 || !M::elect()) return;
