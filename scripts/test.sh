@@ -54,8 +54,8 @@ if command -v nvcc >/dev/null; then
   cmake --preset cuda -DJFA_CUDA_KERNELS=ci \
     -DPython3_EXECUTABLE="$PWD/build/venv/bin/python" >/dev/null
   cmake --build --preset cuda --target jfa_tool quickstart_cuda contract_gpu_test \
-    cuda_engine_test call_bench forward_gpu_test backward_gpu_test planner_gpu_test forward_trace \
-    samples_bench samples_gpu_test samples_trace
+    cuda_engine_test kernel_list_test call_bench forward_gpu_test backward_gpu_test \
+    planner_gpu_test forward_trace samples_bench samples_gpu_test samples_trace
   step "GPU code generation"
   disassembler=$(dirname "$(find "$PWD/build/venv" -name nvdisasm -type f)")
   PATH=$disassembler:$PATH ctest --preset cuda -L 'codegen|gpu'
