@@ -11,15 +11,15 @@
 // memory, and one role does nothing but bring dQ away. Blocks, tiles, the roles that schedule and
 // load, and the passes over rows are those of Hopper's kernel.
 //
-// | role       | warps   | registers | does | | ---------- | ------- | --------- |
-// ----------------------------------------------------------- | | dq         | 0 to 3  | 152 | dQ
-// from tensor memory, added up or written: drain_dq.hpp    | | weigh      | 4 to 11 | 152       | a
-// warpgroup for each 64 queries of a tile: S^T to P^T, dP^T | |            |         |           |
-// to dS^T; then dV and dK out: weigh_keys.hpp                 | | multiply   | 12      | 56 |
-// issues the MMAs: gradient_products.hpp                      | | load keys  | 13      | 56 | one
-// thread copies K and V: loaders.hpp                      | | load tiles | 14      | 56        |
-// one thread copies tiles of Q, dO and their statistics       | | schedule   | 15      | 56 | takes
-// items, says what is to be done                        |
+// | role       | warps   | registers | does                                                      |
+// | ---------- | ------- | --------- | --------------------------------------------------------- |
+// | drain      | 0 to 3  | 152       | brings dQ away from tensor memory: drain_dq.hpp           |
+// | weigh      | 4 to 11 | 152       | a warpgroup for 64 queries: P^T, dS^T; then dV, dK out:   |
+// |            |         |           | weigh_keys.hpp                                            |
+// | multiply   | 12      | 56        | issues the MMAs: gradient_products.hpp                    |
+// | load keys  | 13      | 56        | one thread copies K and V: loaders.hpp                    |
+// | load tiles | 14      | 56        | one thread copies tiles of Q, dO and their statistics     |
+// | schedule   | 15      | 56        | takes items, says what is to be done                      |
 //
 // Barrier graph:
 //   schedule --work full--> all others --work empty--> schedule
@@ -27,12 +27,13 @@
 //   load tiles --q full, with statistics--> multiply, weigh;  load tiles --dout full--> multiply
 //   multiply --q, dout empty, once MMAs are done--> load tiles
 //   multiply --scores--> weigh --weights--> multiply --gradients--> weigh --slopes--> multiply
-//   multiply --dq--> dq --drained--> multiply;  multiply --sums, after a block's last tile--> weigh
+//   multiply --dq--> drain --drained--> multiply
+//   multiply --sums, after a block's last tile--> weigh
 //
 // SMEM at head_dim 128, 226 KiB: K and V, 32 KiB each (dK and dV are staged there); 2 tiles of Q
-// and 1 of dO, 32 KiB each; dS 32 KiB; 2 parts of dQ, 16 KiB each; statistics, work. Tensor memory:
-// S^T, 128 columns, P^T over it; dP^T, 128 columns, dS^T and then dQ over it; dV and dK, head_dim
-// columns each.
+// and 1 of dO, 32 KiB each; dS 32 KiB; 2 parts of dQ, 16 KiB each; statistics, work.
+// Tensor memory: S^T, 128 columns, P^T over it; dP^T, 128 columns, dS^T and then dQ over it; dV and
+// dK, head_dim columns each.
 #pragma once
 
 #include "kernels/backward/drain_dq.hpp"
@@ -116,7 +117,7 @@ struct BackwardBlackwell
     Gate<M, "sums", By<MmaDone>> sums;
     std::uint32_t tmem;
   };
-  using Ids = BarrierIds<"dv", "dk", "dq">;
+  using Ids = BarrierIds<"dv", "dk", "drain">;
 
   struct Params : Base::Params {
     typename M::TensorMap sums;  // dq_sum
@@ -162,7 +163,7 @@ struct BackwardBlackwell
     with_tmem<Tmem>(
         smem.tmem, [&] { init(smem); },
         [&](const Tmem& tmem) {
-          warp_roles<M>(role<"dq", Warps{0, 4}, Regs{152}>([&] {
+          warp_roles<M>(role<"drain", Warps{0, 4}, Regs{152}>([&] {
                           DrainDq<BackwardBlackwell> drain{p, smem};
                           drain.run(tmem);
                         }),

@@ -1,4 +1,4 @@
-// What the role `dq` of Blackwell's backward kernel does: it loads dQ of each visit from tensor
+// What the role `drain` of Blackwell's backward kernel does: it loads dQ of each visit from tensor
 // memory, a row a thread, lets go of the place, and brings dQ where it belongs.
 #pragma once
 
@@ -120,7 +120,7 @@ struct DrainDq : DqPlaces<K> {
   }
 
   JFA_DEVICE void meet(Site site = Site::here()) const {
-    Meeting<M, "dq", typename K::Ids, 128>::sync(site);
+    Meeting<M, "drain", typename K::Ids, 128>::sync(site);
   }
 };
 
