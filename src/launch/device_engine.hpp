@@ -113,14 +113,14 @@ WorkspaceSizes device_workspace_sizes(const Problem& problem,
 }
 
 inline Status check_workspace(const Execution& execution, std::size_t bytes) {
-  const std::string wanted = ", must be at least " + std::to_string(bytes);
   if (execution.workspace == nullptr) {
     return invalid_argument("execution.workspace is null, must point to " + std::to_string(bytes) +
                             " bytes of device memory");
   }
   if (execution.workspace_bytes >= bytes) return {};
   return invalid_argument("execution.workspace_bytes is " +
-                          std::to_string(execution.workspace_bytes) + wanted);
+                          std::to_string(execution.workspace_bytes) + ", must be at least " +
+                          std::to_string(bytes));
 }
 
 /// What a plan was made for, and what a call is.

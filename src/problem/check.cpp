@@ -3,13 +3,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "problem/overlap.hpp"
 #include "problem/problem.hpp"
@@ -22,12 +22,24 @@ constexpr std::int64_t kMaxHeadDim = 256;
 /// bits.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
 
+/// What is refused: a whole, "softcap", or its part, "q" ".rows". A text only where it is refused:
+/// texts are what these checks would take most of their time for.
+class Name {
+ public:
+  constexpr Name(const char* whole, const char* part = "") : whole_(whole), part_(part) {}
+  std::string text() const { return std::string(whole_) + part_; }
+
+ private:
+  const char* whole_;
+  const char* part_;
+};
+
 /// "name is value, must be allowed"
-Status refuse(std::string_view name, const std::string& value, std::string_view allowed) {
-  return invalid_argument(std::string(name) + " is " + value + ", must be " + std::string(allowed));
+Status refuse(Name name, const std::string& value, std::string_view allowed) {
+  return invalid_argument(name.text() + " is " + value + ", must be " + std::string(allowed));
 }
 
-Status refuse(std::string_view name, std::int64_t value, std::string_view allowed) {
+Status refuse(Name name, std::int64_t value, std::string_view allowed) {
   return refuse(name, std::to_string(value), allowed);
 }
 
@@ -58,21 +70,21 @@ bool is_aligned(const void* data, std::int64_t alignment) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) == 0;
 }
 
-/// a * b with a, b >= 0, or a failure naming the tensor whose extent overflows.
-Status checked_product(const std::string& name, std::int64_t a, std::int64_t b,
-                       std::int64_t& product) {
-  if (__builtin_mul_overflow(a, b, &product) || product > kMaxElements) {
-    return invalid_argument(name + " is too large: " + std::to_string(a) + " x " +
-                            std::to_string(b) + " exceeds 2^56 elements");
-  }
-  return {};
+/// a * b with a, b >= 0. Whether it is within the limit.
+bool multiply(std::int64_t a, std::int64_t b, std::int64_t& product) {
+  return !__builtin_mul_overflow(a, b, &product) && product <= kMaxElements;
+}
+
+Status too_large(Name name, std::int64_t a, std::int64_t b) {
+  return invalid_argument(name.text() + " is too large: " + std::to_string(a) + " x " +
+                          std::to_string(b) + " exceeds 2^56 elements");
 }
 
 /// A stride and the extent of the `count` steps it takes.
-Status check_stride(const std::string& name, std::int64_t stride, std::int64_t count) {
+Status check_stride(Name name, std::int64_t stride, std::int64_t count) {
   if (stride < 0 || stride > kMaxElements) return refuse(name, stride, "0 to 2^56");
   std::int64_t extent = 0;
-  return checked_product(name, count, stride, extent);
+  return multiply(count, stride, extent) ? Status() : too_large(name, count, stride);
 }
 
 std::string address(const void* data) {
@@ -81,57 +93,56 @@ std::string address(const void* data) {
   return text;
 }
 
-Status misaligned(const std::string& name, const void* data, std::int64_t alignment) {
+Status misaligned(Name name, const void* data, std::int64_t alignment) {
   return refuse(name, address(data), "aligned to " + std::to_string(alignment) + " bytes");
 }
 
-Status check_pointer(const std::string& name, const void* data, std::int64_t elements,
+Status check_pointer(const char* name, const void* data, std::int64_t elements,
                      std::int64_t alignment) {
   if (elements > 0 && data == nullptr) {
-    return invalid_argument(name + ".data is null, must point to " + std::to_string(elements) +
-                            " elements");
+    return invalid_argument(Name(name, ".data").text() + " is null, must point to " +
+                            std::to_string(elements) + " elements");
   }
-  if (!is_aligned(data, alignment)) {
-    return misaligned(name + ".data", data, alignment);
-  }
+  if (!is_aligned(data, alignment)) return misaligned({name, ".data"}, data, alignment);
   return {};
 }
 
 /// Shape, strides and pointer of one attention tensor.
-Status check_tensor(const std::string& name, const ConstTensorView& t) {
-  if (t.rows < 0) return refuse(name + ".rows", t.rows, "at least 0");
-  if (t.heads < 1) return refuse(name + ".heads", t.heads, "at least 1");
+Status check_tensor(const char* name, const ConstTensorView& t) {
+  if (t.rows < 0) return refuse({name, ".rows"}, t.rows, "at least 0");
+  if (t.heads < 1) return refuse({name, ".heads"}, t.heads, "at least 1");
   if (t.head_dim < 1 || t.head_dim > kMaxHeadDim) {
-    return refuse(name + ".head_dim", t.head_dim, "1 to 256");
+    return refuse({name, ".head_dim"}, t.head_dim, "1 to 256");
   }
   if (t.dtype != DType::kBf16 && t.dtype != DType::kF16 && t.dtype != DType::kF32) {
-    return refuse(name + ".dtype", dtype_name(t.dtype), "bf16, fp16 or fp32");
+    return refuse({name, ".dtype"}, dtype_name(t.dtype), "bf16, fp16 or fp32");
   }
-  JFA_RETURN_IF_ERROR(check_stride(name + ".row_stride", t.row_stride, t.rows));
-  JFA_RETURN_IF_ERROR(check_stride(name + ".head_stride", t.head_stride, t.heads));
+  JFA_RETURN_IF_ERROR(check_stride({name, ".row_stride"}, t.row_stride, t.rows));
+  JFA_RETURN_IF_ERROR(check_stride({name, ".head_stride"}, t.head_stride, t.heads));
+  std::int64_t of_row = 0;
   std::int64_t elements = 0;
-  JFA_RETURN_IF_ERROR(checked_product(name, t.heads, t.head_dim, elements));
-  JFA_RETURN_IF_ERROR(checked_product(name, t.rows, elements, elements));
+  if (!multiply(t.heads, t.head_dim, of_row)) return too_large(name, t.heads, t.head_dim);
+  if (!multiply(t.rows, of_row, elements)) return too_large(name, t.rows, of_row);
   return check_pointer(name, t.data, elements, element_size(t.dtype));
 }
 
-Status check_index(const std::string& name, const IndexView& view) {
+Status check_index(const char* name, const IndexView& view) {
   if (view.dtype != DType::kI32 && view.dtype != DType::kI64) {
-    return refuse(name + ".dtype", dtype_name(view.dtype), "int32 or int64");
+    return refuse({name, ".dtype"}, dtype_name(view.dtype), "int32 or int64");
   }
   if (view.size < 0 || view.size > kMaxElements) {
-    return refuse(name + ".size", view.size, "0 to 2^56");
+    return refuse({name, ".size"}, view.size, "0 to 2^56");
   }
   return check_pointer(name, view.data, view.size, element_size(view.dtype));
 }
 
 /// An optional index array with exactly `size` entries.
-Status take_index(const std::string& name, const std::optional<IndexView>& given, std::int64_t size,
+Status take_index(const char* name, const std::optional<IndexView>& given, std::int64_t size,
                   IndexView& taken) {
   if (!given) return {};
   JFA_RETURN_IF_ERROR(check_index(name, *given));
   if (given->size != size) {
-    return refuse(name + ".size", given->size,
+    return refuse({name, ".size"}, given->size,
                   std::to_string(size) + ", from kv_offsets.size = B + 1");
   }
   taken = *given;
@@ -139,24 +150,24 @@ Status take_index(const std::string& name, const std::optional<IndexView>& given
 }
 
 /// A tensor like `model` but for its rows: as many, or with broadcast_q B times as many.
-Status check_like(const std::string& name, const ConstTensorView& t, const std::string& model_name,
+Status check_like(const char* name, const ConstTensorView& t, const char* model_name,
                   const ConstTensorView& model, std::int64_t rows) {
   JFA_RETURN_IF_ERROR(check_tensor(name, t));
   if (t.rows != rows) {
     return refuse(
-        name + ".rows", t.rows,
+        {name, ".rows"}, t.rows,
         std::to_string(rows) + (rows == model.rows ? ", as " : ", B x ") + model_name + ".rows");
   }
   if (t.heads != model.heads) {
-    return refuse(name + ".heads", t.heads,
+    return refuse({name, ".heads"}, t.heads,
                   std::to_string(model.heads) + ", as " + model_name + ".heads");
   }
   if (t.head_dim != model.head_dim) {
-    return refuse(name + ".head_dim", t.head_dim,
+    return refuse({name, ".head_dim"}, t.head_dim,
                   std::to_string(model.head_dim) + ", as " + model_name + ".head_dim");
   }
   if (t.dtype != model.dtype) {
-    return refuse(name + ".dtype", dtype_name(t.dtype),
+    return refuse({name, ".dtype"}, dtype_name(t.dtype),
                   dtype_name(model.dtype) + ", as " + model_name + ".dtype");
   }
   return {};
@@ -203,9 +214,15 @@ Status check_batch(const Inputs& in, Problem& problem) {
   JFA_RETURN_IF_ERROR(take_index("kv_lengths", in.kv_lengths, problem.batch, problem.kv_lengths));
   problem.out_rows = in.q.rows;
   if (!problem.broadcast_q) return {};
-  JFA_RETURN_IF_ERROR(checked_product("out", problem.batch, in.q.rows, problem.out_rows));
+  const std::int64_t of_row = in.q.heads * in.q.head_dim;
   std::int64_t elements = 0;
-  return checked_product("out", problem.out_rows, in.q.heads * in.q.head_dim, elements);
+  if (!multiply(problem.batch, in.q.rows, problem.out_rows)) {
+    return too_large("out", problem.batch, in.q.rows);
+  }
+  if (!multiply(problem.out_rows, of_row, elements)) {
+    return too_large("out", problem.out_rows, of_row);
+  }
+  return {};
 }
 
 Status check_blocks(const BlockSparse& blocks, Problem& problem) {
@@ -290,32 +307,33 @@ Status check_execution(const Execution& execution) {
 
 // ---- what kernels of a GPU take
 
-Status not_on_gpu(const std::string& name, const std::string& value, const std::string& allowed) {
-  return {ErrorCode::kUnsupported, name + " is " + value + ", must be " + allowed + " on a GPU"};
+Status not_on_gpu(Name name, const std::string& value, const std::string& allowed) {
+  return {ErrorCode::kUnsupported,
+          name.text() + " is " + value + ", must be " + allowed + " on a GPU"};
 }
 
 /// What copies through tensor maps ask of a tensor that check_tensor has let pass.
-Status check_gpu_tensor(const std::string& name, const ConstTensorView& t) {
+Status check_gpu_tensor(const char* name, const ConstTensorView& t) {
   constexpr std::int64_t kMultiple = 8;  // elements in 16 bytes
   constexpr std::int64_t kMaxRows = 0x7fff0000;
   constexpr std::int64_t kMaxRowStride = std::int64_t{1} << 32;
   constexpr std::int64_t kMaxHeadStride = (std::int64_t{1} << 39) - kMultiple;
-  if (t.dtype == DType::kF32) return not_on_gpu(name + ".dtype", "fp32", "bf16 or fp16");
+  if (t.dtype == DType::kF32) return not_on_gpu({name, ".dtype"}, "fp32", "bf16 or fp16");
   for (const auto& [what, value] :
        {std::pair{".head_dim", t.head_dim}, std::pair{".row_stride", t.row_stride},
         std::pair{".head_stride", t.head_stride}}) {
     if (value % kMultiple == 0) continue;
-    return not_on_gpu(name + what, std::to_string(value), "a multiple of 8");
+    return not_on_gpu({name, what}, std::to_string(value), "a multiple of 8");
   }
   for (const auto& [what, value, most] :
        {std::tuple{".rows", t.rows, kMaxRows},
         std::tuple{".row_stride", t.row_stride, kMaxRowStride},
         std::tuple{".head_stride", t.head_stride, kMaxHeadStride}}) {
     if (value <= most) continue;
-    return not_on_gpu(name + what, std::to_string(value), "at most " + std::to_string(most));
+    return not_on_gpu({name, what}, std::to_string(value), "at most " + std::to_string(most));
   }
   if (!is_aligned(t.data, 16)) {
-    return not_on_gpu(name + ".data", address(t.data), "aligned to 16 bytes");
+    return not_on_gpu({name, ".data"}, address(t.data), "aligned to 16 bytes");
   }
   return {};
 }
@@ -347,30 +365,25 @@ struct Named {
 };
 
 /// Refuses a written tensor that shares memory with itself or with any other.
-Status check_disjoint(std::span<const Named> written, std::span<const Named> read) {
+Status check_disjoint(std::span<const Named> written,
+                      std::initializer_list<std::span<const Named>> read) {
+  const auto check_apart = [](const Named& output, std::span<const Named> others) -> Status {
+    for (const Named& other : others) {
+      if (!may_overlap(output.memory, other.memory)) continue;
+      return invalid_argument(std::string(output.name) + " overlaps " + other.name +
+                              ", outputs must not share memory with other tensors");
+    }
+    return {};
+  };
   for (std::size_t i = 0; i < written.size(); ++i) {
-    const Named& output = written[i];
-    if (overlaps_itself(output.memory)) {
-      return invalid_argument(std::string(output.name) +
+    if (overlaps_itself(written[i].memory)) {
+      return invalid_argument(std::string(written[i].name) +
                               " overlaps itself, its strides must keep rows and heads apart");
     }
-    for (const std::span<const Named> others : {written.first(i), read}) {
-      for (const Named& other : others) {
-        if (!may_overlap(output.memory, other.memory)) continue;
-        return invalid_argument(std::string(output.name) + " overlaps " + other.name +
-                                ", outputs must not share memory with other tensors");
-      }
-    }
+    JFA_RETURN_IF_ERROR(check_apart(written[i], written.first(i)));
+    for (const auto& others : read) JFA_RETURN_IF_ERROR(check_apart(written[i], others));
   }
   return {};
-}
-
-Footprint footprint(const void* data, std::int64_t bytes) noexcept {
-  return {reinterpret_cast<std::uintptr_t>(data), 1, 0, 1, 0, data != nullptr ? bytes : 0};
-}
-
-Footprint footprint(const IndexView& view) noexcept {
-  return footprint(view.data, view.size * element_size(view.dtype));
 }
 
 Footprint workspace_of(const Execution& execution) noexcept {
@@ -397,15 +410,15 @@ std::array<Named, 9> inputs_of(const Problem& problem) {
 }
 
 template <typename Pointer>
-Status check_lse(const std::string& name, const BasicLseView<Pointer>& lse,
-                 const Problem& problem) {
+Status check_lse(const char* name, const BasicLseView<Pointer>& lse, const Problem& problem) {
   if (lse.heads != problem.heads_q) {
-    return refuse(name + ".heads", lse.heads, std::to_string(problem.heads_q) + ", as q.heads");
+    return refuse({name, ".heads"}, lse.heads, std::to_string(problem.heads_q) + ", as q.heads");
   }
   if (lse.rows != problem.out_rows) {
-    return refuse(name + ".rows", lse.rows, std::to_string(problem.out_rows) + ", the rows of out");
+    return refuse({name, ".rows"}, lse.rows,
+                  std::to_string(problem.out_rows) + ", the rows of out");
   }
-  JFA_RETURN_IF_ERROR(check_stride(name + ".head_stride", lse.head_stride, lse.heads));
+  JFA_RETURN_IF_ERROR(check_stride({name, ".head_stride"}, lse.head_stride, lse.heads));
   return check_pointer(name, lse.data, lse.heads * lse.rows, sizeof(float));
 }
 
@@ -431,7 +444,7 @@ Status check_forward_outputs(const Problem& problem, const ForwardOutputs& outpu
                            {"lse", wants_lse ? footprint(ConstLseView(outputs.lse)) : Footprint{}},
                            {"execution.workspace", workspace_of(execution)},
                            {"execution.check", check_word_of(execution)}};
-  return check_disjoint(written, inputs_of(problem));
+  return check_disjoint(written, {inputs_of(problem)});
 }
 
 Status check_backward(const Problem& problem, const BackwardInputs& given,
@@ -455,13 +468,11 @@ Status check_backward(const Problem& problem, const BackwardInputs& given,
                            {"dv", footprint(outputs.dv)},
                            {"execution.workspace", workspace_of(execution)},
                            {"execution.check", check_word_of(execution)}};
-  const auto inputs = inputs_of(problem);
-  std::vector<Named> read(inputs.begin(), inputs.end());
-  read.push_back({"dout", footprint(given.dout)});
-  read.push_back({"out", footprint(given.out)});
-  read.push_back({"lse", footprint(given.lse)});
-  if (given.dlse) read.push_back({"dlse", footprint(*given.dlse)});
-  return check_disjoint(written, read);
+  const Named of_backward[] = {{"dout", footprint(given.dout)},
+                               {"out", footprint(given.out)},
+                               {"lse", footprint(given.lse)},
+                               {"dlse", given.dlse ? footprint(*given.dlse) : Footprint{}}};
+  return check_disjoint(written, {inputs_of(problem), of_backward});
 }
 
 }  // namespace jfa

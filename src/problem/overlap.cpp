@@ -5,6 +5,15 @@
 namespace jfa {
 namespace {
 
+/// Bytes from the first to past the last byte of one outer step.
+std::int64_t inner_span(const Footprint& f) noexcept {
+  return (f.inner_count - 1) * f.inner_stride + f.bytes;
+}
+
+std::int64_t span(const Footprint& f) noexcept {
+  return (f.outer_count - 1) * f.outer_stride + inner_span(f);
+}
+
 Footprint make_footprint(const void* data, std::int64_t count0, std::int64_t stride0,
                          std::int64_t count1, std::int64_t stride1, std::int64_t bytes) noexcept {
   if (count0 == 1) stride0 = 0;  // the stride of a single row or head steps nowhere
@@ -13,16 +22,11 @@ Footprint make_footprint(const void* data, std::int64_t count0, std::int64_t str
     std::swap(count0, count1);
     std::swap(stride0, stride1);
   }
-  return {reinterpret_cast<std::uintptr_t>(data), count0, stride0, count1, stride1, bytes};
-}
-
-/// Bytes from the first to past the last byte of one outer step.
-std::int64_t inner_span(const Footprint& f) noexcept {
-  return (f.inner_count - 1) * f.inner_stride + f.bytes;
-}
-
-std::int64_t span(const Footprint& f) noexcept {
-  return (f.outer_count - 1) * f.outer_stride + inner_span(f);
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  Footprint f{begin, begin, count0, stride0, count1, stride1, bytes};
+  if (f.empty()) return {};
+  f.end += static_cast<std::uintptr_t>(span(f));
+  return f;
 }
 
 /// Whether the residues [0, a_bytes) and [distance, distance + b_bytes) modulo `period` are
@@ -43,6 +47,14 @@ bool steps_disjoint(const Footprint& a, const Footprint& b, std::int64_t distanc
 
 }  // namespace
 
+Footprint footprint(const void* data, std::int64_t bytes) noexcept {
+  return make_footprint(data, 1, 0, 1, 0, data != nullptr ? bytes : 0);
+}
+
+Footprint footprint(const IndexView& view) noexcept {
+  return footprint(view.data, view.size * element_size(view.dtype));
+}
+
 Footprint footprint(const ConstTensorView& view) noexcept {
   const std::int64_t size = element_size(view.dtype);
   return make_footprint(view.data, view.rows, view.row_stride * size, view.heads,
@@ -60,11 +72,7 @@ bool overlaps_itself(const Footprint& a) noexcept {
   return a.outer_count > 1 && a.outer_stride < inner_span(a);
 }
 
-bool may_overlap(const Footprint& a, const Footprint& b) noexcept {
-  if (a.empty() || b.empty()) return false;
-  const auto a_end = a.begin + static_cast<std::uintptr_t>(span(a));
-  const auto b_end = b.begin + static_cast<std::uintptr_t>(span(b));
-  if (a_end <= b.begin || b_end <= a.begin) return false;
+bool may_interlock(const Footprint& a, const Footprint& b) noexcept {
   const std::int64_t period = a.outer_stride;
   const bool in_step =
       period == b.outer_stride && period > 0 && inner_span(a) <= period && inner_span(b) <= period;

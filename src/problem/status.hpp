@@ -1,7 +1,7 @@
 // The result of a step that can fail, inside the library (exceptions are for its C++ boundary).
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -11,10 +11,11 @@ namespace jfa {
 
 class [[nodiscard]] Status {
  public:
-  Status() = default;  ///< success
-  Status(ErrorCode code, std::string message) : failure_(Failure{code, std::move(message)}) {}
+  Status() = default;  ///< success, which is cheap to hand on
+  Status(ErrorCode code, std::string message)
+      : failure_(std::make_shared<const Failure>(Failure{code, std::move(message)})) {}
 
-  bool ok() const noexcept { return !failure_; }
+  bool ok() const noexcept { return failure_ == nullptr; }
   ErrorCode code() const { return failure_->code; }
   const std::string& message() const { return failure_->message; }
 
@@ -23,7 +24,7 @@ class [[nodiscard]] Status {
     ErrorCode code;
     std::string message;
   };
-  std::optional<Failure> failure_;
+  std::shared_ptr<const Failure> failure_;
 };
 
 inline Status invalid_argument(std::string message) {
