@@ -1,13 +1,12 @@
 #include "cuda/card.hpp"
 
-#include <cuda.h>
-#include <cuda_runtime_api.h>
-
 #include <array>
+#include <cstdint>
 #include <fstream>
 #include <mutex>
 #include <string>
 
+#include "cuda/driver.hpp"
 #include "cuda/kernel_list.hpp"
 
 namespace jfa::cuda {
@@ -64,22 +63,6 @@ Card look_up(int ordinal) {
   return card;
 }
 
-/// Gives a thread that has no context yet that of its current device, which the driver's own
-/// functions (tensor maps) need. A context of the caller's stays.
-void bind_context(int ordinal) {
-  thread_local int bound = -1;
-  if (bound == ordinal) return;
-  void* function = nullptr;
-  CUcontext context = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &function, 12000,
-                                                             cudaEnableDefault, &found);
-  if (error != cudaSuccess || function == nullptr) return;
-  reinterpret_cast<decltype(&cuCtxGetCurrent)>(function)(&context);
-  if (context == nullptr && cudaSetDevice(ordinal) != cudaSuccess) return;
-  bound = ordinal;
-}
-
 }  // namespace
 
 Status current_card(const Card*& card) {
@@ -88,6 +71,14 @@ Status current_card(const Card*& card) {
     Card card;
   };
   static std::array<Slot, 64> slots;
+  // What the thread saw last: a context's device never changes, and asking for the context's number
+  // is a fraction of asking the runtime for the device.
+  thread_local std::uint64_t seen_context = 0;
+  thread_local const Card* seen = nullptr;
+  if (seen != nullptr && context_number() == seen_context) {
+    card = seen;
+    return {};
+  }
   int ordinal = 0;
   if (const cudaError_t error = cudaGetDevice(&ordinal); error != cudaSuccess) {
     return no_device(error);
@@ -98,9 +89,14 @@ Status current_card(const Card*& card) {
   }
   Slot& slot = slots[static_cast<std::size_t>(ordinal)];
   std::call_once(slot.once, [&] { slot.card = look_up(ordinal); });
-  if (slot.card.usable.ok()) bind_context(ordinal);
   card = &slot.card;
-  return slot.card.usable;
+  if (!card->usable.ok()) return card->usable;
+  // A thread without a context gets that of its device, which the driver's own functions (tensor
+  // maps) need. A context of the caller's stays.
+  if (context_number() == 0) cudaSetDevice(ordinal);
+  seen_context = context_number();
+  seen = seen_context != 0 ? card : nullptr;
+  return {};
 }
 
 std::vector<Card> all_cards() {

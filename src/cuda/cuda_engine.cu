@@ -32,7 +32,7 @@ struct Place {
 
   Status find(const Execution& execution) {
     JFA_RETURN_IF_ERROR(current_card(card));
-    queue = {static_cast<cudaStream_t>(execution.stream), card->processors, card->ordinal};
+    queue = {static_cast<cudaStream_t>(execution.stream), card->processors};
     kernels = kernels_of(card->major);
     return {};
   }

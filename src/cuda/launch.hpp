@@ -4,34 +4,19 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <atomic>
-#include <stdexcept>
-#include <string>
+#include <cstdint>
 
+#include "cuda/driver.hpp"
 #include "machine/hopper/hopper.hpp"
 
 namespace jfa {
 inline namespace gpu {
 
-/// Throws std::runtime_error naming `what` unless `result` is success.
-inline void check_cuda(cudaError_t result, const char* what) {
-  if (result == cudaSuccess) return;
-  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
-}
-
-/// A function of the driver, which is not linked to.
-template <class Function>
-Function* driver_function(const char* name) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  check_cuda(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found),
-             name);
-  return reinterpret_cast<Function*>(function);
-}
+using cuda::check_cuda;
 
 inline CUtensorMap encode_tensor_map(const TensorMapSpec& spec) {
   static auto* const encode =
-      driver_function<decltype(cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
+      cuda::driver_function<decltype(cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
   const CUtensorMapDataType type = spec.type == ElementType::Bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
                                    : spec.type == ElementType::Fp16
                                        ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
@@ -42,14 +27,10 @@ inline CUtensorMap encode_tensor_map(const TensorMapSpec& spec) {
                                                                     : CU_TENSOR_MAP_SWIZZLE_NONE;
   const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
   CUtensorMap map;
-  const CUresult result =
-      encode(&map, type, static_cast<cuuint32_t>(spec.rank), spec.base, spec.dims, spec.strides,
-             spec.box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) {
-    throw std::runtime_error("the driver refuses a tensor map (CUresult " +
-                             std::to_string(static_cast<int>(result)) + ")");
-  }
+  check_cuda(encode(&map, type, static_cast<cuuint32_t>(spec.rank), spec.base, spec.dims,
+                    spec.strides, spec.box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+             "tensor map");
   return map;
 }
 
@@ -57,7 +38,7 @@ inline CUtensorMap encode_tensor_map(const TensorMapSpec& spec) {
 /// time.
 inline CUtensorMap Hopper::make_tensor_map(const TensorMapSpec& spec) {
   static auto* const replace =
-      driver_function<decltype(cuTensorMapReplaceAddress)>("cuTensorMapReplaceAddress");
+      cuda::driver_function<decltype(cuTensorMapReplaceAddress)>("cuTensorMapReplaceAddress");
   struct Known {
     TensorMapSpec spec;
     CUtensorMap map;
@@ -91,50 +72,48 @@ __global__ void __launch_bounds__(K::kThreads, K::kBlocksPerProcessor)
   K::run(params, *reinterpret_cast<typename K::Smem*>(memory));
 }
 
-inline int current_device() {
-  int device = 0;
-  check_cuda(cudaGetDevice(&device), "current device");
-  return device;
+/// An entry of kernel K in the current context, where it may have its shared memory.
+template <class K, auto Entry>
+CUfunction function_of() {
+  thread_local std::uint64_t context = 0;
+  thread_local cudaFunction_t function = nullptr;
+  if (const std::uint64_t now = cuda::context_number(); now == 0 || now != context) {
+    check_cuda(cudaFuncSetAttribute(Entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(sizeof(typename K::Smem))),
+               "shared memory of the kernel");
+    check_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void*>(Entry)), "kernel");
+    context = cuda::context_number();  // the calls before give a thread without one the device's
+  }
+  return function;
 }
 
-/// Lets an entry of kernel K have its shared memory, once a device.
+/// Launches `blocks` blocks of an entry of kernel K on `stream`, which is of the current context.
+/// Throws std::runtime_error when CUDA refuses. By the driver, since the runtime looks up every
+/// launch's function.
 template <class K, auto Entry>
-void allow_shared_memory(int device) {
-  constexpr int kMaxDevices = 64;
-  static std::atomic<bool> allowed[kMaxDevices];
-  const bool counted = device < kMaxDevices;
-  if (counted && allowed[device].load(std::memory_order_acquire)) return;
-  check_cuda(cudaFuncSetAttribute(Entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(sizeof(typename K::Smem))),
-             "shared memory of the kernel");
-  if (counted) allowed[device].store(true, std::memory_order_release);
-}
-
-/// Launches `blocks` blocks of an entry of kernel K on `stream`, of `device`, the current one.
-/// Throws std::runtime_error when CUDA refuses.
-template <class K, auto Entry>
-void launch_entry(int blocks, const typename K::Params& params, cudaStream_t stream, int device) {
+void launch_entry(int blocks, const typename K::Params& params, cudaStream_t stream) {
   constexpr std::size_t kSmemBytes = sizeof(typename K::Smem);
   static_assert(kSmemBytes <= 227 * 1024, "Smem exceeds the 227 KiB of a block");
-  allow_shared_memory<K, Entry>(device);
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {K::kClusterSize, 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(K::kThreads);
-  config.dynamicSmemBytes = kSmemBytes;
-  config.stream = stream;
+  static auto* const launch = cuda::driver_function<decltype(cuLaunchKernelEx)>("cuLaunchKernelEx");
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim = {K::kClusterSize, 1, 1};
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(blocks);
+  config.blockDimX = K::kThreads;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = kSmemBytes;
+  config.hStream = stream;
   config.attrs = &cluster;
   config.numAttrs = K::kClusterSize > 1 ? 1 : 0;  // an attribute takes time
-  check_cuda(cudaLaunchKernelEx(&config, Entry, params), "launch");
+  void* values[] = {const_cast<typename K::Params*>(&params)};
+  check_cuda(launch(&config, function_of<K, Entry>(), values, nullptr), "launch");
 }
 
 /// Launches `blocks` blocks of kernel K on `stream`. Throws std::runtime_error when CUDA refuses.
 template <class K>
-void launch(int blocks, const typename K::Params& params, cudaStream_t stream,
-            int device = current_device()) {
-  launch_entry<K, kernel_entry<K>>(blocks, params, stream, device);
+void launch(int blocks, const typename K::Params& params, cudaStream_t stream) {
+  launch_entry<K, kernel_entry<K>>(blocks, params, stream);
 }
 
 }  // namespace gpu

@@ -5,7 +5,7 @@
 
 namespace jfa::cuda {
 
-/// A stream of the current device, `ordinal`.
+/// A stream of the current device.
 struct Queue {
   static constexpr int kPlannerThreads = 1024;
   static constexpr int kRowBlocks = 16;
@@ -13,13 +13,12 @@ struct Queue {
 
   cudaStream_t stream;
   int processors;
-  int ordinal;
 
   int blocks() const { return processors; }
 
   template <class K>
   void launch(int grid, const typename K::Params& params) const {
-    jfa::launch<K>(grid, params, stream, ordinal);
+    jfa::launch<K>(grid, params, stream);
   }
   void zero(int* memory) const {
     check_cuda(cudaMemsetAsync(memory, 0, sizeof(*memory), stream), "workspace");

@@ -193,7 +193,7 @@ std::vector<TracedBlock> trace_launch(int blocks, const typename K::Params& para
   const DeviceArray<TraceClocks> clocks(static_cast<std::size_t>(traced));
   const TraceBuffer buffer{records.data(), counts.data(), clocks.data(), capacity, traced};
   check_cuda(cudaMemcpyToSymbol(trace_buffer, &buffer, sizeof(buffer)), "trace buffer");
-  launch_entry<K, traced_entry<K>>(blocks, params, nullptr, current_device());
+  launch_entry<K, traced_entry<K>>(blocks, params, nullptr);
   check_cuda(cudaDeviceSynchronize(), "traced kernel");
   const auto all_records = records.download();
   const auto all_counts = counts.download();
