@@ -4,7 +4,10 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "cuda/driver.hpp"
 #include "machine/hopper/hopper.hpp"
@@ -34,6 +37,17 @@ inline CUtensorMap encode_tensor_map(const TensorMapSpec& spec) {
   return map;
 }
 
+/// Whether two maps differ in their address at most, which comes first.
+inline bool alike(const TensorMapSpec& a, const TensorMapSpec& b) {
+  static_assert(std::has_unique_object_representations_v<TensorMapSpec>);
+  constexpr std::size_t kRest = offsetof(TensorMapSpec, type);
+  static_assert(kRest == sizeof(a.base));
+  const auto rest = [](const TensorMapSpec& x) {
+    return reinterpret_cast<const char*>(&x) + kRest;
+  };
+  return std::memcmp(rest(a), rest(b), sizeof(TensorMapSpec) - kRest) == 0;
+}
+
 /// Maps that differ only in where they begin are encoded once: another address takes a fifth of the
 /// time.
 inline CUtensorMap Hopper::make_tensor_map(const TensorMapSpec& spec) {
@@ -47,9 +61,7 @@ inline CUtensorMap Hopper::make_tensor_map(const TensorMapSpec& spec) {
   thread_local Known known[kMost];
   thread_local unsigned count = 0;  // of maps encoded
   for (unsigned i = 0; i < std::min(count, kMost); ++i) {
-    TensorMapSpec there = spec;
-    there.base = known[i].spec.base;
-    if (there != known[i].spec) continue;
+    if (!alike(spec, known[i].spec)) continue;
     CUtensorMap map = known[i].map;
     if (replace(&map, spec.base) == CUDA_SUCCESS) return map;
   }

@@ -106,7 +106,6 @@ struct TensorMapSpec {
   std::uint64_t strides[4];
   std::uint32_t box[5];
   Swizzle swizzle;
-  bool operator==(const TensorMapSpec&) const = default;
 };
 
 /// A multiprocessor's registers, and a thread's share of them with `blocks` of `threads`.
