@@ -81,13 +81,15 @@ void bench(std::int64_t sequences) {
   const auto make_plan = [&] { Plan(call.inputs, call.options, planning); };
   const auto planned = [&] { call.forward(&plan); };
   const auto unplanned = [&] { call.forward(); };
+  const auto backward = [&] { call.backward(&plan); };
   std::printf("%7lld sequences, us: a plan %.2f on the device, %.2f of the host\n",
               static_cast<long long>(sequences), device_time(stream, make_plan),
               host_time(stream, make_plan));
   if (sequences > 2000) return;  // the queue would fill, and the host wait
-  std::printf("        a call with it %.2f, %.2f; without %.2f, %.2f\n",
-              device_time(stream, planned), host_time(stream, planned),
-              device_time(stream, unplanned), host_time(stream, unplanned));
+  std::printf(
+      "        a call with it %.2f, %.2f; without %.2f, %.2f; backward with it %.2f, %.2f\n",
+      device_time(stream, planned), host_time(stream, planned), device_time(stream, unplanned),
+      host_time(stream, unplanned), device_time(stream, backward), host_time(stream, backward));
 }
 
 }  // namespace
