@@ -69,10 +69,13 @@ def compiled_layer(q, offsets, plan, device: str) -> float:
     return (times[1] - times[0]) / LAYERS
 
 
-def replayed(call: Callable, replays=50, rounds=20) -> float:
+def replayed(make_call: Callable, replays=50, rounds=20) -> float:
     """A call's time of the GPU in the replay of a graph of several."""
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        call = make_call()
+    with torch.cuda.graph(graph, stream=stream):
         for _ in range(LAYERS):
             call()
     times = []
@@ -119,13 +122,7 @@ def main():
     for name, spent in times.items():
         print(f"{name:27s} {spent:6.1f} us, {spent - base:5.1f} over the C ABI")
     if device == "cuda":
-        on_stream = torch.cuda.Stream()
-        with torch.cuda.stream(on_stream):
-            plan = jfa.Plan(q, q, q, offsets, offsets)
-        bare, ours = (
-            replayed(lambda: bare_call(arguments)()) if bare else replayed(eager)
-            for bare in (True, False)
-        )
+        bare, ours = replayed(lambda: bare_call(arguments)), replayed(lambda: eager)
         print(f"CUDA graph: {ours:.2f} us a call captured from Python, {bare:.2f} us a bare one")
 
 

@@ -17,7 +17,7 @@ _PROBLEM = """Tensor q, Tensor k, Tensor v, Tensor kv_offsets, Tensor? q_offsets
     Tensor? kv_lengths, Tensor? block_row_offsets, Tensor? block_columns, Tensor? plan, int block_q,
     int block_kv, bool causal, int window_left, int window_right, float? softmax_scale,
     float softcap, bool deterministic, bool check"""
-_OTHER_TENSORS = 7  # of _PROBLEM, after q, k and v
+_TENSORS = 10  # of _PROBLEM
 
 _library = torch.library.Library("jfa", "DEF")
 _TAGS = (torch.Tag.pt2_compliant_tag,)
@@ -93,11 +93,6 @@ def _usable_index(name, t, device, most_dims=1):
     if t.device != device:
         require(False, f"{name}.device", t.device, f"{device}, as q.device")
     return t.contiguous()
-
-
-def _rows_of_out(q, kv_offsets, q_offsets):
-    rows = q.shape[0]
-    return rows if q_offsets is not None else rows * max(kv_offsets.numel() - 1, 0)
 
 
 class _Problem:
@@ -182,22 +177,24 @@ def _backward_bytes(*call):
 _forward_in_c = _abi.python_forward(torch.Tensor)
 
 
-def _new_results(q, rows):
-    _, heads, head_dim = q.shape
-    return q.new_empty(rows, heads, head_dim), q.new_empty((heads, rows), dtype=torch.float32)
+def _new_results(q, kv_offsets, q_offsets):
+    rows, heads, head_dim = q.shape
+    if q_offsets is None:
+        rows *= max(kv_offsets.numel() - 1, 0)
+    return q.new_empty(rows, heads, head_dim), q.new_empty(heads, rows, dtype=torch.float32)
 
 
-def _forward_as_is(
-    q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, row_offsets, columns, plan, block_q,
-    block_kv, causal, left, right, softmax_scale, softcap, deterministic, check,
-):  # fmt: skip
-    """(out, lse), with all that lies between tensors and engine done in C; None where it cannot."""
+def _forward(*arguments):
+    """(out, lse), with all that lies between tensors and engine done in C where it can be."""
+    (
+        q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, row_offsets, _, plan, _, _, causal,
+        left, right, softmax_scale, softcap, deterministic, check,
+    ) = arguments  # fmt: skip
     device = q.get_device()
-    on_current = device < 0 or device == torch._C._cuda_getDevice()
-    if check or row_offsets is not None or not on_current or q.dim() != 3:
-        return None
-    rows = _rows_of_out(q, kv_offsets, q_offsets)
-    out, lse = _new_results(q, rows)
+    elsewhere = device >= 0 and device != torch._C._cuda_getDevice()
+    if elsewhere or check or row_offsets is not None or q.dim() != 3 or _forward_in_c is None:
+        return _prepared_forward(*arguments)
+    out, lse = _new_results(q, kv_offsets, q_offsets)
     deterministic = deterministic or torch.are_deterministic_algorithms_enabled()
     options = _abi.options(causal, left, right, softmax_scale, softcap, deterministic)
     handle = None if plan is None else _abi.plan_handle(plan.item())
@@ -206,19 +203,14 @@ def _forward_as_is(
         torch.get_num_threads(), handle,
     )  # fmt: skip
     if status == _abi.NOT_TAKEN:
-        return None
+        return _prepared_forward(*arguments)
     _abi.check(status)
     return out, lse
 
 
-def _forward(*arguments):
-    if _forward_in_c is not None:
-        results = _forward_as_is(*arguments)
-        if results is not None:
-            return results
+def _prepared_forward(*arguments):
     problem = _Problem(*arguments)
-    rows = _rows_of_out(problem.q, problem.kv_offsets, problem.q_offsets)
-    out, lse = _new_results(problem.q, rows)
+    out, lse = _new_results(problem.q, problem.kv_offsets, problem.q_offsets)
     outputs = _abi.pack_forward_outputs(*_tensor("out", out), *_lse("lse", lse))
 
     def call(execution):
@@ -281,7 +273,12 @@ def _(*_):
 
 # ---- autograd, and eager calls without the dispatcher
 
-_PLAIN_TYPES = {torch.Tensor, torch.nn.Parameter, type(None), bool, int, float}
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_function_modes = torch._C._len_torch_function_stack
+_transforms = torch._C._are_functorch_transforms_active
+_tracing = torch._C._is_tracing
+_profiling = torch._C._autograd._profiler_enabled
+_PLAIN_TYPES = {torch.Tensor, torch.nn.Parameter, type(None)}
 
 
 def _is_plain(arguments):
@@ -289,24 +286,24 @@ def _is_plain(arguments):
     left out: real tensors of this process, no mode, no transform, nothing that records calls."""
     q = arguments[0]
     return (
-        _PLAIN_TYPES.issuperset(map(type, arguments))
+        _PLAIN_TYPES.issuperset(map(type, arguments[:_TENSORS]))
         and (q.is_cuda or q.is_cpu)
-        and not torch._C._len_torch_dispatch_stack()
-        and not torch._C._len_torch_function_stack()
-        and not torch._C._are_functorch_transforms_active()
-        and not torch._C._is_tracing()
-        and not torch._C._autograd._profiler_enabled()
+        and not _dispatch_modes()
+        and not _function_modes()
+        and not _transforms()
+        and not _tracing()
+        and not _profiling()
         and forward_ad._current_level < 0
     )
 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, forward, q, k, v, rest):
-        out, lse = forward(q, k, v, *rest)
+    def forward(ctx, forward, q, k, v, arguments):
+        out, lse = forward(*arguments)
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(out, lse, q, k, v, *rest[:_OTHER_TENSORS])
-        ctx.options = rest[_OTHER_TENSORS:]
+        ctx.save_for_backward(out, lse, *arguments[:_TENSORS])
+        ctx.options = arguments[_TENSORS:]
         return out, lse
 
     @staticmethod
@@ -317,19 +314,20 @@ class _Attention(torch.autograd.Function):
         out, lse, *tensors = ctx.saved_tensors
         if dout is None:
             dout = torch.zeros_like(out)
-        given = dout, out, lse, dlse, *tensors, *ctx.options
-        backward = _backward if _is_plain(given) else _backward_op
-        return None, *backward(*given), None
+        plain = _PLAIN_TYPES.issuperset((type(dout), type(dlse))) and _is_plain(tensors)
+        backward = _backward if plain else _backward_op
+        return None, *backward(dout, out, lse, dlse, *tensors, *ctx.options), None
 
 
 # That of torch.autograd.Function first looks for torch.func's transforms, which are refused here.
 _apply_attention = super(torch.autograd.Function, _Attention).apply
 
 
-def _attend(forward, q, k, v, *rest):
+def _attend(forward, arguments):
+    q, k, v = arguments[:3]
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
-        return _apply_attention(forward, q, k, v, rest)
-    return forward(q, k, v, *rest)
+        return _apply_attention(forward, q, k, v, arguments)
+    return forward(*arguments)
 
 
 def _forward_below_autograd(*arguments):
@@ -339,12 +337,12 @@ def _forward_below_autograd(*arguments):
 
 def _forward_with_autograd(*arguments):
     if _is_plain(arguments):
-        return _attend(_forward, *arguments)
-    if torch._C._are_functorch_transforms_active():
+        return _attend(_forward, arguments)
+    if _transforms():
         _refuse_transforms()
     if forward_ad._current_level >= 0:
         _refuse_tangents(arguments[:3])
-    return _attend(_forward_below_autograd, *arguments)
+    return _attend(_forward_below_autograd, arguments)
 
 
 def _refuse_transforms(*_):
@@ -394,7 +392,7 @@ def attention(q, k, v, *problem):
     arguments = _arguments(q, k, v, *problem)
     if torch.compiler.is_compiling() or not _is_plain(arguments):
         return _forward_op(*arguments)
-    return _attend(_forward, *arguments)
+    return _attend(_forward, arguments)
 
 
 def attention_backward(dout, out, lse, dlse, *problem):

@@ -127,6 +127,25 @@ def test_gradients_by_differences():
         )
 
 
+@pytest.mark.filterwarnings("ignore:.*not a double precision")
+@pytest.mark.parametrize("broadcast", [False, True])
+def test_gradcheck(broadcast):
+    """fp32 is the CPU engine's widest type: steps and tolerances are wide."""
+    q, k, v, kv_offsets, q_offsets = batch(
+        [4, 0, 6], "cpu", torch.float32, heads=2, heads_kv=1, head_dim=4
+    )
+    if broadcast:
+        q, q_offsets = q[:2].clone(), None
+
+    def function(q, k, v):
+        options = dict(causal=True, softcap=3.0, return_lse=True)
+        out, lse = jfa.attention(q, k, v, kv_offsets, q_offsets, **options)
+        return out, lse[lse > -torch.inf]
+
+    leaves = [t.requires_grad_() for t in (q, k, v)]
+    assert torch.autograd.gradcheck(function, leaves, eps=1e-2, atol=2e-3, rtol=1e-2)
+
+
 def test_only_wanted_gradients(device, dtype):
     q, k, v, *offsets = batch(LENGTHS, device, dtype)
     v.requires_grad_()
