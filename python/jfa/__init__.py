@@ -124,7 +124,8 @@ def attention(
     tensors, the GPU engine, on the current stream, for CUDA tensors. NumPy arrays and what turns
     into them (DLPack) run on the CPU. Raises a jfa.Error.
     """
-    out, lse = _backend(q).attention(
+    return _backend(q).attention(
+        return_lse,
         q,
         k,
         v,
@@ -141,7 +142,6 @@ def attention(
         plan,
         check,
     )
-    return (out, lse) if return_lse else out
 
 
 def attention_backward(

@@ -122,7 +122,7 @@ class _Problem:
         )
 
 
-def attention(*arguments):
+def attention(return_lse, *arguments):
     *problem, plan, _ = arguments  # the CPU engine checks always
     problem = _Problem(*problem)
     kv_offsets, q_offsets = problem.indices[:2]
@@ -133,7 +133,7 @@ def attention(*arguments):
     lse = np.empty((heads, rows), np.float32)
     outputs = _abi.pack_forward_outputs(*_tensor("out", out), *_lse(lse))
     _abi.forward(problem.inputs, problem.options, outputs, None, _handle(plan))
-    return out, lse
+    return (out, lse) if return_lse else out
 
 
 def attention_backward(dout, out, lse, dlse, *arguments):

@@ -299,35 +299,37 @@ def _is_plain(arguments):
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, forward, q, k, v, arguments):
+    def forward(ctx, forward, q, k, v, arguments, with_lse):
         out, lse = forward(*arguments)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(out, lse, *arguments[:_TENSORS])
         ctx.options = arguments[_TENSORS:]
-        return out, lse
+        return (out, lse) if with_lse else out
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, dout, dlse):
+    def backward(ctx, dout, dlse=None):
         if dout is None and dlse is None:
-            return (None,) * 5
+            return (None,) * 6
         out, lse, *tensors = ctx.saved_tensors
         if dout is None:
             dout = torch.zeros_like(out)
         plain = _PLAIN_TYPES.issuperset((type(dout), type(dlse))) and _is_plain(tensors)
         backward = _backward if plain else _backward_op
-        return None, *backward(dout, out, lse, dlse, *tensors, *ctx.options), None
+        return None, *backward(dout, out, lse, dlse, *tensors, *ctx.options), None, None
 
 
 # That of torch.autograd.Function first looks for torch.func's transforms, which are refused here.
 _apply_attention = super(torch.autograd.Function, _Attention).apply
 
 
-def _attend(forward, arguments):
+def _attend(forward, arguments, with_lse=True):
+    """(out, lse), or out alone, which autograd records faster."""
     q, k, v = arguments[:3]
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
-        return _apply_attention(forward, q, k, v, arguments)
-    return forward(*arguments)
+        return _apply_attention(forward, q, k, v, arguments, with_lse)
+    results = forward(*arguments)
+    return results if with_lse else results[0]
 
 
 def _forward_below_autograd(*arguments):
@@ -384,15 +386,16 @@ def _arguments(
     )  # fmt: skip
 
 
-def attention(q, k, v, *problem):
+def attention(return_lse, q, k, v, *problem):
     kind = "cuda" if q.is_cuda else "cpu"
     if torch.is_autocast_enabled(kind):
         dtype = torch.get_autocast_dtype(kind)
         q, k, v = q.to(dtype), k.to(dtype), v.to(dtype)
     arguments = _arguments(q, k, v, *problem)
     if torch.compiler.is_compiling() or not _is_plain(arguments):
-        return _forward_op(*arguments)
-    return _attend(_forward, arguments)
+        results = _forward_op(*arguments)
+        return results if return_lse else results[0]
+    return _attend(_forward, arguments, return_lse)
 
 
 def attention_backward(dout, out, lse, dlse, *problem):

@@ -30,7 +30,7 @@ def flash_attn_varlen_func(
     require(dropout_p == 0, "dropout_p", dropout_p, "0: dropout is not offered")
     require(alibi_slopes is None, "alibi_slopes", "given", "None: ALiBi is not offered")
     require(block_table is None, "block_table", "given", "None: paged keys are not offered")
-    out, lse = attention(
+    results = attention(
         q,
         k,
         v,
@@ -41,9 +41,9 @@ def flash_attn_varlen_func(
         softmax_scale=softmax_scale,
         softcap=softcap,
         deterministic=deterministic,
-        return_lse=True,
+        return_lse=return_attn_probs,
     )
-    return (out, lse, None) if return_attn_probs else out
+    return (*results, None) if return_attn_probs else results
 
 
 def flash_attn_varlen_kvpacked_func(
