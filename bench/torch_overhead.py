@@ -9,6 +9,7 @@ in the replay of a CUDA graph, by the GPU's clock: captured from Python, and fro
 """
 
 import argparse
+import functools
 import statistics
 import time
 from collections.abc import Callable
@@ -18,10 +19,11 @@ import torch
 from jfa import _abi, _torch
 
 LAYERS = 20  # of what is compiled or captured
+PASSES = 5  # over all that is timed; the best one counts, whatever else the machine does meanwhile
 
 
-def microseconds(call: Callable, device: str, rounds=100, calls=50) -> float:
-    """Median over rounds of a call's time of the calling thread, whatever else the machine does."""
+def microseconds(call: Callable, device: str, rounds=20, calls=20) -> float:
+    """Median over rounds of a call's time of the calling thread."""
     times = []
     for _ in range(rounds):
         if device == "cuda":
@@ -47,8 +49,8 @@ def bare_call(arguments: tuple) -> Callable:
     return problem.run(forward_bytes, lambda execution: lambda: call(execution))
 
 
-def compiled_layer(q, offsets, plan, device: str, mode=None) -> float:
-    """What one more layer costs a compiled function."""
+def compiled_layer(q, offsets, plan, device: str, mode=None) -> Callable[[], float]:
+    """What times one more layer of a compiled function."""
 
     def layers(count):
         def function(x, k, v, kv_offsets, q_offsets, plan):
@@ -56,18 +58,11 @@ def compiled_layer(q, offsets, plan, device: str, mode=None) -> float:
                 x = jfa.attention(x, k, v, kv_offsets, q_offsets, plan=plan)
             return x
 
-        return torch.compile(function, fullgraph=True, mode=mode)
+        compiled = torch.compile(function, fullgraph=True, mode=mode)
+        return lambda: compiled(q, q, q, offsets, offsets, plan)
 
-    times = []
-    for count in (1, 1 + LAYERS):
-        torch._dynamo.reset()
-        function = layers(count)
-        for _ in range(3):  # compiles, warms up, captures
-            function(q, q, q, offsets, offsets, plan)
-        times.append(
-            microseconds(lambda: function(q, q, q, offsets, offsets, plan), device, 40, 10)
-        )
-    return (times[1] - times[0]) / LAYERS
+    one, many = layers(1), layers(1 + LAYERS)
+    return lambda: (microseconds(many, device) - microseconds(one, device)) / LAYERS
 
 
 def replayed(make_call: Callable, replays=50, rounds=20) -> float:
@@ -100,30 +95,41 @@ def main():
     torch.set_num_threads(1)
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
     q = torch.randn(2, 1, 8, device=device).to(dtype)
+    leaf = q.clone().requires_grad_()
     offsets = torch.tensor([0, 1, 2], device=device)
     plan = jfa.Plan(q, q, q, offsets, offsets)
     problem = q, q, q, offsets, offsets, None, None, False, (-1, -1), None
     arguments = _torch._arguments(*problem, plan=plan)
 
-    def eager():
+    def eager(q=q):
         return jfa.attention(q, q, q, offsets, offsets, plan=plan)
 
-    base = microseconds(bare_call(arguments), device)
+    def inference(measure):
+        with torch.inference_mode():
+            return measure()
+
+    of_eager = functools.partial(microseconds, eager, device)
+    of_compiled = compiled_layer(q, offsets, plan, device)
+    measures = {
+        "C ABI": functools.partial(microseconds, bare_call(arguments), device),
+        "eager": of_eager,
+        "eager, inference mode": lambda: inference(of_eager),
+        "eager, autograd records": lambda: microseconds(lambda: eager(leaf), device),
+        "compiled": of_compiled,
+        "compiled, inference mode": lambda: inference(of_compiled),
+        "compiled, autograd records": compiled_layer(leaf, offsets, plan, device),
+    }
+    if device == "cuda":  # no call with a plan is captured
+        reduced = compiled_layer(q, offsets, None, device, "reduce-overhead")
+        measures["compiled, reduce-overhead, no plan"] = reduced
+    for measure in measures.values():
+        measure()  # compiles, warms up, captures
+    passes = [[measure() for measure in measures.values()] for _ in range(PASSES)]
+    times = dict(zip(measures, map(min, *passes)))
+    base = times.pop("C ABI")
     print(f"PyTorch {torch.__version__}; C ABI {base:.1f} us")
-    times = {}
-    for autograd in (False, True):
-        q.requires_grad_(autograd)
-        what = ", autograd records" if autograd else ""
-        times["eager" + what] = microseconds(eager, device)
-        times["compiled" + what] = compiled_layer(q, offsets, plan, device)
-    q.requires_grad_(False)
-    with torch.inference_mode():
-        times["eager, inference mode"] = microseconds(eager, device)
-        times["compiled, inference mode"] = compiled_layer(q, offsets, plan, device)
-        if device == "cuda":  # which captures no call with a plan
-            reduced = compiled_layer(q, offsets, None, device, "reduce-overhead")
     for name, spent in times.items():
-        print(f"{name:27s} {spent:6.1f} us, {spent - base:5.1f} over the C ABI")
+        print(f"{name:35s} {spent:5.1f} us, {spent - base:5.1f} over the C ABI")
     if device == "cuda":
         bare, ours = replayed(lambda: bare_call(arguments)), replayed(lambda: eager)
         print(f"compiled, reduce-overhead   {reduced:6.1f} us, the C call's time included")
