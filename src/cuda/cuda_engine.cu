@@ -73,10 +73,9 @@ class CudaEngine : public Engine {
                    std::unique_ptr<EnginePlan>& plan) const override {
     Place place;
     const ForwardKernel<Queue>* forward = nullptr;
-    const BackwardKernel<Queue>* backward = nullptr;
     JFA_RETURN_IF_ERROR(place.find(execution));
     JFA_RETURN_IF_ERROR(choose(place.kernels.forward, problem, forward));
-    if (!choose_backward(place.kernels.backward, problem, backward).ok()) backward = nullptr;
+    const PlannedBackward<Queue> backward(place.kernels.backward, problem);
     JFA_RETURN_IF_ERROR(check_workspace(execution, plan_bytes(problem)));
     return guarded([&]() -> Status {
       auto made = std::make_unique<CudaPlan>();

@@ -23,6 +23,13 @@ void add_kernels(std::vector<BackwardKernel<EmulatedQueue>>& to) {
   to.push_back(kernel<128, Any, Half, Lists>());
   to.push_back(kernel<128, Any, Half, Softcap>());
   to.push_back(kernel<256, Any, Half, Window>());
+  to.push_back(kernel<64, Apart, Half, Window>());
+  to.push_back(kernel<64, Apart, Half, Lists>());
+  to.push_back(kernel<64, Apart, Half, Softcap>());
+  to.push_back(kernel<128, Apart, Half, Window>());
+  to.push_back(kernel<128, Apart, Half, Lists>());
+  to.push_back(kernel<128, Apart, Half, Softcap>());
+  to.push_back(kernel<256, Apart, Half, Window>());
   to.push_back(kernel<64, Shared64, Half, Window>());
   to.push_back(kernel<64, Shared128, Half, Window>());
   to.push_back(kernel<128, Shared64, Half, Window>());

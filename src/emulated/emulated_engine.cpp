@@ -73,9 +73,8 @@ class EmulatorEngine : public Engine {
   Status make_plan(const Problem& problem, const Execution&,
                    std::unique_ptr<EnginePlan>& plan) const override {
     const ForwardKernel<EmulatedQueue>* forward = nullptr;
-    const BackwardKernel<EmulatedQueue>* backward = nullptr;
     JFA_RETURN_IF_ERROR(choose(forward_kernels_, problem, forward));
-    if (!choose_backward(backward_kernels_, problem, backward).ok()) backward = nullptr;
+    const PlannedBackward<EmulatedQueue> backward(backward_kernels_, problem);
     auto made = std::make_unique<EmulatedPlan>();
     JFA_RETURN_IF_ERROR(made->memory.acquire({}, plan_bytes(problem)));
     return guarded([&]() -> Status {

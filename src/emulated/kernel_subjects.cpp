@@ -199,7 +199,8 @@ struct GradientWork {
     exposure.add_indices(problem);
     exposure.add("plan", plan.data(), by_keys_bytes(problem), BufferUse::Scratch);
     exposure.expose(queue.device);
-    enqueue_by_keys<M>(problem, kernel->key_shape(problem, grid), plan.data(), queue);
+    queue.grid = grid;
+    enqueue_by_keys<M>(problem, *kernel, plan.data(), queue);
     RunOptions undisturbed;
     std::string wrong = run(undisturbed, &sums).wrong;
     if (!wrong.empty()) throw std::runtime_error(wrong);
@@ -262,7 +263,8 @@ Outcome GradientWork::run(const RunOptions& options, std::vector<std::byte>* lef
   return outcome_of(
       queue,
       [&] {
-        kernel->launch(problem, given, outputs, parts.at(workspace.data(), sequences), queue);
+        kernel->launch(problem, given, outputs, parts.at(problem, workspace.data(), sequences),
+                       queue);
       },
       [&] {
         std::string error = compare("dq", dq, want.dq);
@@ -288,9 +290,9 @@ Outcome plan_by_keys(const GradientWork& work, const RunOptions& options) {
   exposure.add_indices(work.problem);
   exposure.add("plan", made.data(), bytes, BufferUse::Scratch);
   exposure.expose(queue.device);
-  const KeyShape shape = work.kernel->key_shape(work.problem, work.grid);
+  queue.grid = work.grid;
   return outcome_of(
-      queue, [&] { enqueue_by_keys<M>(work.problem, shape, made.data(), queue); },
+      queue, [&] { enqueue_by_keys<M>(work.problem, *work.kernel, made.data(), queue); },
       [&]() -> std::string {
         const ListsByKeys want = lists_by_keys_of(
             work.problem, reinterpret_cast<const PlannedSequence*>(work.plan.data()));
@@ -311,6 +313,13 @@ Subject backward_subject(std::string name, const Case& c, Options options, int b
   return {std::move(name), [work](const RunOptions& run) { return work->run(run, nullptr); }};
 }
 
+Case with_lengths(std::vector<std::int64_t> q, std::vector<std::int64_t> kv) {
+  Case c;
+  c.q_lengths = std::move(q);
+  c.kv_lengths = std::move(kv);
+  return c;
+}
+
 std::vector<Subject> backward_subjects() {
   Case c;
   // One block of keys and several, more tiles than slots; more blocks without queries than slots.
@@ -328,16 +337,9 @@ std::vector<Subject> backward_subjects() {
   listed.block_sparse = BlockPattern{64, 64, 1, 1};
   listed.q_lengths = {300, 60, 2240};
   listed.kv_lengths = {260, 130, 65};
-  Case long_keys;
-  long_keys.q_lengths = {70, 1, 3, 2};
-  long_keys.kv_lengths = {500, 200, 300, 400};
   // More tiles that partners share than their ring has, and tiles that only one of them visits.
-  Case pairs;
-  pairs.q_lengths = {400, 70, 130, 1};
-  pairs.kv_lengths = {200, 129, 100, 256};
-  pairs.window = {150, 20};
-  Options in_turn;
-  in_turn.deterministic = true;
+  Case pairs = with_lengths({400, 70, 130, 1}, {200, 129, 100, 256});
+  pairs.window = {-1, 20};
   Options with_lists;
   Batch batch = make_batch(listed, 1);
   with_lists.mask = batch.mask();
@@ -347,8 +349,21 @@ std::vector<Subject> backward_subjects() {
           backward_subject("backward_broadcast", shared, {}, 1),
           backward_subject("backward_by_queries", on_chip, {}, 1),
           backward_subject("backward_pairs", pairs, {}, 2),
-          backward_subject("backward_in_turn", long_keys, in_turn, 2),
-          backward_subject("backward_listed", listed, in_turn, 2)};
+          backward_subject("backward_listed", listed, {}, 2)};
+}
+
+/// dQ apart from dK and dV.
+std::vector<Subject> apart_subjects() {
+  // Heads of a group packed into rows; all warpgroups and some; blocks that one of them passes by.
+  Case c = with_lengths({290, 0, 130, 1}, {350, 9, 257, 70});
+  c.heads_q = 2;
+  c.window = {100, 20};
+  Case wide = with_lengths({70, 1, 3}, {200, 100, 70});
+  wide.head_dim = 256;
+  Options deterministic;
+  deterministic.deterministic = true;
+  return {backward_subject("backward_apart", c, deterministic, 2),
+          backward_subject("backward_apart_wide", wide, deterministic, 1)};
 }
 
 /// Blackwell's kernel: blocks of keys of one visit and of several, more of none than there are
@@ -442,7 +457,8 @@ std::vector<Subject> kernel_subjects() {
       forward_subject("forward_256", widest, causal),
       forward_subject("forward_listed", listed, {}),
       forward_subject("forward_softcap", capped, softcap)};
-  for (auto* const more : {blackwell_subjects, backward_subjects, blackwell_backward_subjects}) {
+  for (auto* const more :
+       {blackwell_subjects, backward_subjects, apart_subjects, blackwell_backward_subjects}) {
     for (Subject& subject : more()) all.push_back(std::move(subject));
   }
   return all;

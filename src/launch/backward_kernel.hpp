@@ -11,6 +11,7 @@ namespace jfa {
 /// What a call needs of device memory besides its tensors and the plan.
 struct BackwardScratch {
   const PlannedSequence* plan = nullptr;
+  const PlannedSequence* plan_by_queries = nullptr;  ///< where dQ is made apart
   int* ticket = nullptr;
   float* statistics = nullptr;
   float* dq_sum = nullptr;
@@ -36,6 +37,7 @@ struct BackwardKernel {
 
   KernelTraits traits;
   KeyShape (*key_shape)(const Problem& problem, int blocks);
+  ItemShape (*item_shape)(const Problem& problem);  ///< of the queries; null: not planned
   BackwardSizes (*sizes)(const Problem& problem, int blocks);
   void (*launch)(const Problem& problem, const BackwardInputs& given,
                  const BackwardOutputs& outputs, const BackwardScratch& scratch, Queue& queue);

@@ -17,14 +17,15 @@ inline namespace JFA_BACKEND {
 /// A plan in device memory, which its owner keeps.
 struct DevicePlan {
   PlannedSequence* by_queries = nullptr;  // [plan_records(batch)], for the forward kernel
-  PlannedSequence* by_keys = nullptr;     // the same for the backward kernel; null: there is none
+  PlannedSequence* by_keys = nullptr;     // for the backward pass; null: there is none
   std::int64_t batch = 0;
   std::int64_t q_rows = 0;
   std::int64_t kv_rows = 0;
   bool broadcast_q = false;
   ItemShape item_shape{};
   KeyShape key_shape{};
-  std::int64_t block_q = 0;  // of a block-sparse mask; 0: none is given
+  ItemShape backward_item_shape{};  // of queries for the backward pass, if planned
+  std::int64_t block_q = 0;         // of a block-sparse mask; 0: none is given
   std::int64_t block_kv = 0;
   std::int64_t list_heads = 0;
   std::int64_t columns = 0;
@@ -36,9 +37,15 @@ inline int* ticket_of(PlannedSequence* sequences, std::int64_t batch, int index)
   return reinterpret_cast<int*>(sequences + batch) + index;
 }
 
-/// The part of a plan that is for the backward pass, and a plan for both directions.
+/// The part of a plan that is for the backward pass: sequences by keys, lists transposed, sequences
+/// by queries. And a plan for both directions.
 inline std::size_t by_keys_bytes(const Problem& problem) {
-  return sequences_bytes(problem) + lists_bytes(problem);
+  return 2 * sequences_bytes(problem) + lists_bytes(problem);
+}
+inline const PlannedSequence* by_queries_of(const Problem& problem,
+                                            const PlannedSequence* by_keys) {
+  return reinterpret_cast<const PlannedSequence*>(reinterpret_cast<const std::byte*>(by_keys) +
+                                                  sequences_bytes(problem) + lists_bytes(problem));
 }
 inline std::size_t plan_bytes(const Problem& problem) {
   return sequences_bytes(problem) + by_keys_bytes(problem);
@@ -67,18 +74,16 @@ struct BackwardParts {
         turns(handed + part(sizes.handed)),
         end(turns + part(sizes.turns)) {}
 
-  BackwardScratch at(std::byte* workspace, const PlannedSequence* sequences) const {
+  BackwardScratch at(const Problem& problem, std::byte* workspace,
+                     const PlannedSequence* by_keys) const {
     const auto floats = [&](std::size_t begin) {
       return reinterpret_cast<float*>(workspace + begin);
     };
     const auto ints = [&](std::size_t begin) { return reinterpret_cast<int*>(workspace + begin); };
-    return {sequences,
-            ints(0),
-            floats(statistics),
-            floats(dq_sum),
-            floats(dq_kept),
-            ints(handed),
-            end > turns ? ints(turns) : nullptr};
+    return {by_keys,        by_queries_of(problem, by_keys),
+            ints(0),        floats(statistics),
+            floats(dq_sum), floats(dq_kept),
+            ints(handed),   end > turns ? ints(turns) : nullptr};
   }
 };
 
@@ -158,18 +163,14 @@ inline Status check_shapes(const DevicePlan& plan, const Problem& problem) {
 }
 
 /// Whether it is also cut as a kernel wants it.
-inline Status check_plan(const DevicePlan& plan, const Problem& problem, const ItemShape& shape) {
-  JFA_RETURN_IF_ERROR(check_shapes(plan, problem));
-  const ItemShape& planned = plan.item_shape;
+inline Status check_cut(const ItemShape& planned, const ItemShape& shape) {
   const PlanPart parts[] = {{"tiles of rows", planned.tile_rows, shape.tile_rows},
                             {"blocks of keys", planned.block_keys, shape.block_keys},
                             {"resident keys", planned.resident_keys, shape.resident_keys},
                             {"tiles of a run", planned.run_tiles, shape.run_tiles}};
   return check_parts(parts);
 }
-inline Status check_plan(const DevicePlan& plan, const Problem& problem, const KeyShape& shape) {
-  JFA_RETURN_IF_ERROR(check_shapes(plan, problem));
-  const KeyShape& planned = plan.key_shape;
+inline Status check_cut(const KeyShape& planned, const KeyShape& shape) {
   const PlanPart parts[] = {{"blocks of keys", planned.block_keys, shape.block_keys},
                             {"tiles of rows", planned.tile_rows, shape.tile_rows},
                             {"q.heads / k.heads", planned.group, shape.group},
@@ -190,11 +191,16 @@ PlannedSequence* enqueue_planner(const Problem& problem, const Shape& shape, std
   return sequences;
 }
 
-/// Enqueues the planning of the backward pass at `memory`, which has by_keys_bytes().
+/// Enqueues the planning of the backward pass at `memory`, which has by_keys_bytes(). Without
+/// `item_shape` queries are not planned.
 template <class M, class Queue>
-PlannedSequence* enqueue_by_keys(const Problem& problem, const KeyShape& shape, std::byte* memory,
-                                 Queue& queue) {
+PlannedSequence* enqueue_by_keys(const Problem& problem, const KeyShape& shape,
+                                 const ItemShape* item_shape, std::byte* memory, Queue& queue) {
   PlannedSequence* sequences = enqueue_planner<M>(problem, shape, memory, queue);
+  if (item_shape != nullptr) {
+    std::byte* by_queries = memory + sequences_bytes(problem) + lists_bytes(problem);
+    enqueue_planner<M>(problem, *item_shape, by_queries, queue);
+  }
   if (!problem.block_sparse) return sequences;
   using Transpose = ListTranspose<M, Queue::kListThreads>;
   Transpose::make({.q = q_rows_of(problem),
@@ -210,11 +216,36 @@ PlannedSequence* enqueue_by_keys(const Problem& problem, const KeyShape& shape, 
   return sequences;
 }
 
-/// Enqueues the making of a plan at `memory`, which has plan_bytes(). `backward` is null where no
-/// kernel computes that.
+/// The same as a kernel wants it.
+template <class M, class Queue>
+PlannedSequence* enqueue_by_keys(const Problem& problem, const BackwardKernel<Queue>& kernel,
+                                 std::byte* memory, Queue& queue) {
+  const KeyShape shape = kernel.key_shape(problem, queue.blocks());
+  if (kernel.item_shape == nullptr) {
+    return enqueue_by_keys<M>(problem, shape, nullptr, memory, queue);
+  }
+  const ItemShape item_shape = kernel.item_shape(problem);
+  return enqueue_by_keys<M>(problem, shape, &item_shape, memory, queue);
+}
+
+/// The backward kernels that a plan serves; null where there is none.
+template <class Queue>
+struct PlannedBackward {
+  const BackwardKernel<Queue>* usual = nullptr;
+  const BackwardKernel<Queue>* deterministic = nullptr;
+
+  PlannedBackward(std::span<const BackwardKernel<Queue>> kernels, Problem problem) {
+    problem.deterministic = false;
+    if (!choose_backward(kernels, problem, usual).ok()) usual = nullptr;
+    problem.deterministic = true;
+    if (!choose_backward(kernels, problem, deterministic).ok()) deterministic = nullptr;
+  }
+};
+
+/// Enqueues the making of a plan at `memory`, which has plan_bytes().
 template <class M, class Queue>
 DevicePlan enqueue_plan(const Problem& problem, const ForwardKernel<Queue>& forward,
-                        const BackwardKernel<Queue>* backward, void* memory, Queue& queue) {
+                        const PlannedBackward<Queue>& backward, void* memory, Queue& queue) {
   auto* at = static_cast<std::byte*>(memory);
   DevicePlan plan{.batch = problem.batch,
                   .q_rows = problem.q.rows,
@@ -227,9 +258,15 @@ DevicePlan enqueue_plan(const Problem& problem, const ForwardKernel<Queue>& forw
                   .columns = problem.blocks.columns.size,
                   .users = {}};
   plan.by_queries = enqueue_planner<M>(problem, plan.item_shape, at, queue);
-  if (backward == nullptr) return plan;
-  plan.key_shape = backward->key_shape(problem, queue.blocks());
-  plan.by_keys = enqueue_by_keys<M>(problem, plan.key_shape, at + sequences_bytes(problem), queue);
+  if (backward.usual == nullptr) return plan;
+  plan.key_shape = backward.usual->key_shape(problem, queue.blocks());
+  const ItemShape* item_shape = nullptr;
+  if (backward.deterministic->item_shape != nullptr) {
+    plan.backward_item_shape = backward.deterministic->item_shape(problem);
+    item_shape = &plan.backward_item_shape;
+  }
+  plan.by_keys =
+      enqueue_by_keys<M>(problem, plan.key_shape, item_shape, at + sequences_bytes(problem), queue);
   return plan;
 }
 
@@ -250,7 +287,10 @@ Status enqueue_forward(const ForwardKernel<Queue>& kernel, const Problem& proble
                        const ForwardOutputs& outputs, const Execution& execution,
                        const DevicePlan* plan, Queue& queue) {
   const ItemShape shape = item_shape_of(kernel, problem);
-  if (plan != nullptr) JFA_RETURN_IF_ERROR(check_plan(*plan, problem, shape));
+  if (plan != nullptr) {
+    JFA_RETURN_IF_ERROR(check_shapes(*plan, problem));
+    JFA_RETURN_IF_ERROR(check_cut(plan->item_shape, shape));
+  }
   auto* workspace = static_cast<std::byte*>(execution.workspace);
   PlannedSequence* sequences = plan != nullptr ? plan->by_queries : nullptr;
   if (execution.check != nullptr) {
@@ -274,8 +314,13 @@ template <class M, class Queue>
 Status enqueue_backward(const BackwardKernel<Queue>& kernel, const Problem& problem,
                         const BackwardInputs& given, const BackwardOutputs& outputs,
                         const Execution& execution, const DevicePlan* plan, Queue& queue) {
-  const KeyShape shape = kernel.key_shape(problem, queue.blocks());
-  if (plan != nullptr) JFA_RETURN_IF_ERROR(check_plan(*plan, problem, shape));
+  if (plan != nullptr) {
+    JFA_RETURN_IF_ERROR(check_shapes(*plan, problem));
+    JFA_RETURN_IF_ERROR(check_cut(plan->key_shape, kernel.key_shape(problem, queue.blocks())));
+    if (kernel.item_shape != nullptr) {
+      JFA_RETURN_IF_ERROR(check_cut(plan->backward_item_shape, kernel.item_shape(problem)));
+    }
+  }
   auto* workspace = static_cast<std::byte*>(execution.workspace);
   PlannedSequence* sequences = plan != nullptr ? plan->by_keys : nullptr;
   if (execution.check != nullptr) {
@@ -284,9 +329,9 @@ Status enqueue_backward(const BackwardKernel<Queue>& kernel, const Problem& prob
   if (problem.q.rows == 0 && problem.k.rows == 0) return {};
   const BackwardParts parts(problem, kernel.sizes(problem, queue.blocks()));
   if (plan == nullptr) {
-    sequences = enqueue_by_keys<M>(problem, shape, workspace + parts.plan, queue);
+    sequences = enqueue_by_keys<M>(problem, kernel, workspace + parts.plan, queue);
   }
-  kernel.launch(problem, given, outputs, parts.at(workspace, sequences), queue);
+  kernel.launch(problem, given, outputs, parts.at(problem, workspace, sequences), queue);
   return {};
 }
 

@@ -24,13 +24,24 @@ std::string describe(const KernelTraits& traits) {
          (traits.capped ? ", softcap" : "") +
          (traits.shared_queries > 0
               ? ", up to " + std::to_string(traits.shared_queries) + " broadcast queries"
-              : "");
+              : "") +
+         (traits.apart ? ", dq apart" : "");
+}
+
+bool wants_apart(const Problem& problem) noexcept {
+  if (problem.deterministic || problem.block_sparse || problem.softcap > 0) return true;
+  if (problem.head_dim <= 64) return false;
+  if (problem.window.left >= 0 || problem.heads_q != problem.heads_kv) return true;
+  // More than two blocks of keys and fewer than six, of about as many queries, on average.
+  const std::int64_t keys = problem.k.rows;
+  return problem.window.right < 0 && keys > 256 * problem.batch && keys < 768 * problem.batch &&
+         2 * problem.q.rows > keys;
 }
 
 bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept {
   return traits.dtype == problem.q.dtype && traits.head_dim >= problem.head_dim &&
          (traits.masked || !is_masked(problem)) && traits.capped == (problem.softcap > 0) &&
-         (traits.listed || !problem.block_sparse) &&
+         (traits.listed || !problem.block_sparse) && (!traits.apart || !problem.broadcast_q) &&
          (traits.shared_queries == 0 || share_queries(problem, traits.shared_queries));
 }
 

@@ -19,10 +19,15 @@ struct KernelTraits {
   /// 0: any queries. Else broadcast ones only, so many or up to 63 fewer, of as many heads as there
   /// are of keys, each of which all of them may see from its first on.
   int shared_queries = 0;
+  bool apart =
+      false;  ///< backward: dQ by a kernel of its own, no broadcast queries; same bits always
 };
 
 /// "bf16 head_dim 128, masked": for people.
 std::string describe(const KernelTraits& traits);
+
+/// Whether gradients are faster where dQ is made apart, or have to be the same bits always.
+bool wants_apart(const Problem& problem) noexcept;
 
 /// Whether a kernel can compute a problem.
 bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept;
@@ -30,7 +35,8 @@ bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept;
 /// Below 0 where `a` is the better one of two kernels that can compute a problem, above 0 where `b`
 /// is: small tiles, nothing that the problem does not need.
 int compare(const KernelTraits& a, const KernelTraits& b) noexcept;
-inline bool better(const KernelTraits& a, const KernelTraits& b, const Problem&) noexcept {
+inline bool better(const KernelTraits& a, const KernelTraits& b, const Problem& problem) noexcept {
+  if (a.apart != b.apart) return a.apart == wants_apart(problem);
   return compare(a, b) < 0;
 }
 

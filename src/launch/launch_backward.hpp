@@ -4,6 +4,8 @@
 
 #include "kernels/backward/by_keys.hpp"
 #include "kernels/backward/by_queries.hpp"
+#include "kernels/backward/of_keys.hpp"
+#include "kernels/backward/of_queries.hpp"
 #include "kernels/backward/prepare.hpp"
 #include "launch/backward_kernel.hpp"
 #include "launch/device_problem.hpp"
@@ -52,6 +54,7 @@ BackwardArguments<T> backward_arguments(const Problem& problem, const BackwardIn
   a.lists = lists_of(problem, scratch.plan);
   a.lists_by_keys = lists_by_keys_of(problem, scratch.plan);
   a.plan = scratch.plan;
+  a.plan_by_queries = scratch.plan_by_queries;
   a.ticket = scratch.ticket;
   a.statistics = scratch.statistics;
   a.dq_sum = scratch.dq_sum;
@@ -101,8 +104,49 @@ void launch_backward(const Problem& problem, const BackwardInputs& given,
   queue.template launch<FinishBackward<K>>(row_blocks, rows);
 }
 
+/// The kernels of dQ and of dK and dV of one configuration, for Treated.
+template <class M, ForwardConfig C>
+struct OfQueriesFamily {
+  template <template <class> class Mask, template <class> class Scores>
+  using K = BackwardOfQueries<M, C, Mask, Scores>;
+};
+template <class M, BackwardConfig C>
+struct OfKeysFamily {
+  template <template <class> class Mask, template <class> class Scores>
+  using K = BackwardOfKeys<M, C, Mask, Scores>;
+};
+
+template <class K>
+BackwardSizes apart_sizes(const Problem& problem, int blocks) {
+  BackwardSizes sizes = backward_sizes<K>(problem, blocks);
+  return {.statistics = sizes.statistics};
+}
+
+template <class Q>
+ItemShape query_shape(const Problem& problem) {
+  const std::int64_t lists = problem.block_sparse ? problem.blocks.heads : 0;
+  return Q::item_shape(static_cast<int>(problem.heads_q), static_cast<int>(problem.heads_kv),
+                       static_cast<int>(lists));
+}
+
+/// dQ by kernel Q, then dK and dV by kernel K. Q leaves the ticket as it finds it.
+template <class Q, class K, class Queue>
+void launch_apart(const Problem& problem, const BackwardInputs& given,
+                  const BackwardOutputs& outputs, const BackwardScratch& scratch, Queue& queue) {
+  const auto arguments =
+      backward_arguments<typename K::T>(problem, given, outputs, scratch, queue.blocks());
+  queue.zero(scratch.ticket);
+  queue.template launch<Q>(queue.blocks(), Q::make_params(arguments));
+  queue.template launch<K>(queue.blocks(), K::make_params(arguments));
+}
+
 /// What queries a kernel is for.
-enum class Queries { Any, Shared64, Shared128 };  // broadcast ones, at most so many
+enum class Queries {
+  Any,
+  Apart,  // whose dQ is made by a kernel of its own
+  Shared64,
+  Shared128  // broadcast ones, at most so many
+};
 
 /// The backward kernel of a machine M for up to `HeadDim` columns, as launched on a Queue.
 template <class Queue, class M, int HeadDim, Queries Of, bool Half, Treats What>
@@ -112,18 +156,26 @@ BackwardKernel<Queue> backward_kernel() {
                       .masked = What != Treats::Nothing,
                       .listed = What == Treats::Lists || What == Treats::Softcap,
                       .capped = What == Treats::Softcap};
+  constexpr bool kMore = What == Treats::Lists || What == Treats::Softcap;
+  constexpr BackwardConfig kConfig = backward_config(HeadDim, Half, kMore);
   if constexpr (Of == Queries::Any) {
-    constexpr BackwardConfig kConfig =
-        backward_config(HeadDim, Half, What == Treats::Lists || What == Treats::Softcap);
     using K = typename Treated<What, BackwardFamily<M, kConfig>>::K;
-    return {traits, key_shape<K>, backward_sizes<K>, launch_backward<K, Queue>};
+    return {traits, key_shape<K>, nullptr, backward_sizes<K>, launch_backward<K, Queue>};
+  } else if constexpr (Of == Queries::Apart) {
+    traits.apart = true;
+    constexpr ForwardConfig kOfQueries = of_queries_config(HeadDim, Half, kMore);
+    using Q = typename Treated<What, OfQueriesFamily<M, kOfQueries>>::K;
+    using K = typename Treated<What, OfKeysFamily<M, of_keys_config(HeadDim, Half, kMore)>>::K;
+    // Planned as for the other kernels, which a plan serves as well.
+    using Any = typename Treated<What, BackwardFamily<M, kConfig>>::K;
+    return {traits, key_shape<Any>, query_shape<Q>, apart_sizes<K>, launch_apart<Q, K, Queue>};
   } else {
     static_assert(What == Treats::Window, "the others are not offered");
     traits.shared_queries = Of == Queries::Shared64 ? 64 : 128;
     using K =
         BackwardByQueries<M, by_queries_config(HeadDim, Of == Queries::Shared64 ? 64 : 128, Half),
                           WindowMask>;
-    return {traits, key_shape<K>, backward_sizes<K>, launch_backward<K, Queue>};
+    return {traits, key_shape<K>, nullptr, backward_sizes<K>, launch_backward<K, Queue>};
   }
 }
 

@@ -56,7 +56,7 @@ template <class Queue, class M, int HeadDim, bool Half, Treats What>
 BackwardKernel<Queue> blackwell_backward_kernel() {
   constexpr BackwardConfig kConfig = blackwell_backward_config(HeadDim, Half);
   using K = typename WindowTreated<What, BlackwellBackwardFamily<M, kConfig>>::K;
-  return {blackwell_traits<HeadDim, Half, What>(), key_shape<K>, backward_sizes<K>,
+  return {blackwell_traits<HeadDim, Half, What>(), key_shape<K>, nullptr, backward_sizes<K>,
           launch_backward<K, Queue>};
 }
 

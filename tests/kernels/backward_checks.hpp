@@ -74,6 +74,7 @@ class BackwardRun {
         .softmax_scale = problem.softmax_scale,
         .softcap = problem.softcap,
         .plan = nullptr,
+        .plan_by_queries = nullptr,
         .q_rows = {upload_indices(device, present(batch.q_offsets)),
                    upload_indices(device, present(batch.q_lengths)),
                    static_cast<int>(problem.q.rows)},
@@ -103,20 +104,20 @@ class BackwardRun {
         device_.template scratch<float>(static_cast<std::size_t>(K::kept_size(arguments_)));
     arguments_.handed =
         device_.template scratch<int>(static_cast<std::size_t>(arguments_.counts()));
-    using Plan = Planner<M, KeyShape>;
-    PlannedSequence* plan = device_.template zeroed<PlannedSequence>(
-        static_cast<std::size_t>(plan_records(arguments_.batch)));
-    Plan::make(
-        {.q = arguments_.q_rows,
-         .kv = arguments_.kv_rows,
-         .batch = arguments_.batch,
-         .shape = K::item_shape(arguments_),
-         .plan = plan},
-        [&](int tiles, const auto& params) { device_.template launch<Plan>(tiles, params); });
-    arguments_.plan = plan;
+    arguments_.plan = plan(K::item_shape(arguments_));
     device_.template launch<PrepareBackward<K>>(blocks, RowPass<K>::of(arguments_));
     device_.template launch<K>(blocks, K::make_params(arguments_));
     device_.template launch<FinishBackward<K>>(blocks, RowPass<K>::of(arguments_));
+  }
+
+  /// dQ by kernel Q, then dK and dV by kernel K.
+  template <class Q, class K>
+  void apart() {
+    arguments_.plan_by_queries = plan(Q::item_shape(arguments_.heads_q, arguments_.heads_kv));
+    arguments_.plan = plan(K::item_shape(arguments_));
+    arguments_.ticket = device_.template zeroed<int>(1);
+    device_.template launch<Q>(arguments_.blocks, Q::make_params(arguments_));
+    device_.template launch<K>(arguments_.blocks, K::make_params(arguments_));
   }
 
   /// What is left in dq_sum.
@@ -133,6 +134,21 @@ class BackwardRun {
   }
 
  private:
+  template <class Shape>
+  PlannedSequence* plan(const Shape& shape) {
+    using Plan = Planner<M, Shape>;
+    PlannedSequence* to = device_.template zeroed<PlannedSequence>(
+        static_cast<std::size_t>(plan_records(arguments_.batch)));
+    Plan::make(
+        {.q = arguments_.q_rows,
+         .kv = arguments_.kv_rows,
+         .batch = arguments_.batch,
+         .shape = shape,
+         .plan = to},
+        [&](int tiles, const auto& params) { device_.template launch<Plan>(tiles, params); });
+    return to;
+  }
+
   std::vector<double> download(const Matrix<T>& from, std::int64_t rows, std::int64_t heads) {
     constexpr HalfFormat kFormat = kElementType<T> == ElementType::Bf16 ? kBf16Format : kF16Format;
     const auto count = static_cast<std::size_t>(rows * heads * problem_.head_dim);
@@ -191,9 +207,10 @@ struct BackwardOptions {
   bool deterministic = false;
 };
 
-template <class K, class Device>
-void check_backward(Device& device, const Batch& batch, DType dtype, int blocks, std::uint64_t seed,
-                    const BackwardOptions& options = {}) {
+/// `compute` has a BackwardRun compute gradients.
+template <class T, class Device>
+void check_gradients(Device& device, const Batch& batch, DType dtype, int blocks,
+                     std::uint64_t seed, const BackwardOptions& options, auto compute) {
   Options given;
   given.mask = batch.mask();
   given.softmax_scale = options.scale;
@@ -203,13 +220,21 @@ void check_backward(Device& device, const Batch& batch, DType dtype, int blocks,
   ASSERT_TRUE(status.ok()) << status.message();
   const OutputGradients gradients = random_gradients(problem, dtype, seed, options.dlse);
   const reference::ForwardResult forward = reference::forward(problem);
-  BackwardRun<Device, typename K::T> run(device, batch, problem, gradients, forward, blocks);
-  run.template by_keys<K>(options.deterministic);
+  BackwardRun<Device, T> run(device, batch, problem, gradients, forward, blocks);
+  compute(run);
   ConstLseView dlse;
   if (options.dlse) dlse = std::as_const(*gradients.dlse).lse_view();
   const auto want =
       reference::backward(problem, gradients.dout.view(), options.dlse ? &dlse : nullptr);
   EXPECT_EQ(compare_gradients(run.gradients(), want, dtype == DType::kF16), "");
+}
+
+template <class K, class Device>
+void check_backward(Device& device, const Batch& batch, DType dtype, int blocks, std::uint64_t seed,
+                    const BackwardOptions& options = {}) {
+  check_gradients<typename K::T>(
+      device, batch, dtype, blocks, seed, options,
+      [&](auto& run) { run.template by_keys<K>(options.deterministic); });
 }
 
 template <class K, class Device>

@@ -43,11 +43,12 @@ struct BackwardArguments {
   ListsByKeys lists_by_keys;  // ... the same transposed; for kernels of lists
   double softmax_scale;
   double softcap;
-  const PlannedSequence* plan;  // made with the kernel's item_shape
-  DeviceRows q_rows;            // its offsets have no data with broadcast_q
+  const PlannedSequence* plan;             // made with the kernel's item_shape
+  const PlannedSequence* plan_by_queries;  // the same for BackwardOfQueries, where that is used
+  DeviceRows q_rows;                       // its offsets have no data with broadcast_q
   DeviceRows kv_rows;
   int batch;
-  int* ticket;        // PrepareBackward sets it to 0
+  int* ticket;        // PrepareBackward sets it to 0; else it holds 0
   float* statistics;  // [heads_q, statistics_tiles(rows of out, batch), 2, kStatisticsRows]
   float* dq_sum;      // summed_size(rows of q, heads_q, head_dim); not used with broadcast_q
   float* dq_kept;     // as many elements as the kernel's kept_size says

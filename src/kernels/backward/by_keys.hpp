@@ -40,20 +40,6 @@
 namespace jfa {
 inline namespace JFA_BACKEND {
 
-/// For tensors of up to `head_dim` columns, 64, 128 or 256; `more`: scores bend or lists are gone
-/// through, which takes registers.
-constexpr BackwardConfig backward_config(int head_dim, bool half, bool more) {
-  const bool wide = head_dim > 128;
-  return {.head_dim = head_dim,
-          .kv_slots = wide ? 1 : 2,
-          .half = half,
-          .split = wide || (more && head_dim > 64)};
-}
-
-template <BackwardConfig C>
-inline constexpr KeyBlocksShape kByKeysShape = {
-    .keys = C.split ? 64 : 128, .out_rows = 64, .out_cols = C.split ? C.head_dim / 2 : C.head_dim};
-
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy = NoMask,
           template <class> class ScorePolicy = ScaledScores>
 struct BackwardByKeys : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kByKeysShape<Config>> {
@@ -73,6 +59,7 @@ struct BackwardByKeys : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kByK
   using typename Base::Work;
   using DqLayout = DqOfFragments;
 
+  using Slopes = SharedSlopes<BackwardByKeys>;
   static constexpr int kGroups = 2;
   static constexpr int kGroupKeys = 64;
   static constexpr int kOutCols = kByKeysShape<Config>.out_cols;  // of dK and dV, a group
@@ -82,13 +69,6 @@ struct BackwardByKeys : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kByK
   static constexpr int kKeyRegs = Mask::kListed ? 176 : 208;
   static constexpr int kClusterSize = 1;
   static constexpr int kBlocksPerProcessor = 1;
-
-  /// With lists: the tiles of a piece of work, one a lane of the role that finds them.
-  struct Visits {
-    int tile[32];    // times 4, plus which halves of the keys the lists name
-    int before[32];  // blocks of keys that add to the tile before
-  };
-  struct NoVisits {};
 
   using DsTile = Tile<M, T, kGroups * kGroupKeys, kQueries>;  // split: twice the same
   struct Kv {
@@ -107,7 +87,7 @@ struct BackwardByKeys : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kByK
     DqPart dq[C.dq_slots];
     RowTile lse[C.q_slots];
     RowTile delta[C.q_slots];
-    std::conditional_t<Mask::kListed, Visits, NoVisits> visits[kWorkSlots];
+    typename Base::Visits visits[kWorkSlots];
     Ring<M, "work", Work, kWorkSlots, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
     Ring<M, "k, v", Apart<sizeof(Kv)>, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<4 + kKeyWarps>>>
         kv_ring;

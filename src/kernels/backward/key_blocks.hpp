@@ -38,6 +38,20 @@ struct KeyBlocksShape {
   bool pairs = true;  // partners work on sequences of two blocks of keys: partners.hpp
 };
 
+/// For tensors of up to `head_dim` columns, 64, 128 or 256; `more`: scores bend or lists are gone
+/// through, which takes registers.
+constexpr BackwardConfig backward_config(int head_dim, bool half, bool more) {
+  const bool wide = head_dim > 128;
+  return {.head_dim = head_dim,
+          .kv_slots = wide ? 1 : 2,
+          .half = half,
+          .split = wide || (more && head_dim > 64)};
+}
+
+template <BackwardConfig C>
+inline constexpr KeyBlocksShape kByKeysShape = {
+    .keys = C.split ? 64 : 128, .out_rows = 64, .out_cols = C.split ? C.head_dim / 2 : C.head_dim};
+
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy,
           template <class> class ScorePolicy, KeyBlocksShape Shape>
 struct KeyBlocks {
@@ -79,6 +93,14 @@ struct KeyBlocks {
   };
   static constexpr int kWorkSlots = 3;
 
+  /// With lists: the tiles of a piece of work, one a lane of the role that finds them.
+  struct ListedTiles {
+    int tile[32];    // times 4, plus which halves of the keys the lists name
+    int before[32];  // blocks of keys that add to the tile before
+  };
+  struct NoTiles {};
+  using Visits = std::conditional_t<Mask::kListed, ListedTiles, NoTiles>;
+
   struct Params {
     typename M::TensorMap q, dout, k, v, dq, dk, dv;
     const PlannedSequence* plan;
@@ -104,6 +126,7 @@ struct KeyBlocks {
     typename Scores::Params scores;
     float slope;  // softmax_scale
   };
+  using BlockParams = Params;  // a kernel's may have more
 
   /// Where a visit leads. NOTE [order]: all heads of a tile come before the next tile, and the last
   /// tile first: with a causal mask it is the one that all blocks of keys of a sequence see, so
@@ -237,7 +260,7 @@ struct KeyBlocks {
   /// blocks that have fewer of the items before.
   template <class Publish>
   static JFA_DEVICE void take_items(const Params& p, Publish publish) {
-    const int leading = M::load_global(&p.plan[p.batch].items) * p.heads_kv;
+    const int leading = p.shape.pairs ? M::load_global(&p.plan[p.batch].items) * p.heads_kv : 0;
     const int items = M::load_global(&p.plan[p.batch].first_item) * p.heads_kv;
     const bool in_turn = p.turns != nullptr;
     int at = 0;

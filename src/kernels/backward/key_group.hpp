@@ -16,11 +16,12 @@
 #pragma once
 
 #include "kernels/backward/gradient.hpp"
+#include "kernels/backward/slopes.hpp"
 
 namespace jfa {
 inline namespace JFA_BACKEND {
 
-/// `K` is the kernel, BackwardByKeys<...>.
+/// `K` is the kernel, BackwardByKeys<...> or BackwardOfKeys<...>.
 template <class K>
 struct KeyGroup {
   using M = typename K::M;
@@ -36,12 +37,17 @@ struct KeyGroup {
   const bool lead;
 
   JFA_DEVICE KeyGroup(const typename K::Params& params, Smem& memory, int of_group)
-      : p(params), smem(memory), group(of_group), lead(M::warp_index() % 4 == 0 && M::elect()) {}
+      : p(params),
+        smem(memory),
+        group(of_group),
+        lead(M::warp_index() % 4 == 0 && M::elect()),
+        slopes(memory, of_group) {}
 
   Fragment<M, K::kQueries> s;  // S^T, P^T, dP^T, dS^T
   Fragment<M, K::kOutCols> dk;
   Fragment<M, K::kOutCols> dv;
   Tiles probabilities;
+  typename K::Slopes slopes;                                           // dS^T
   Operand<M, typename K::T, Scores::kBends ? K::kQueries : 16> bends;  // used where scores bend
 
   typename decltype(Smem::work)::Cursor ahead = {};      // the work after the one in hand
@@ -50,8 +56,6 @@ struct KeyGroup {
   typename decltype(Smem::kv_ring)::Cursor kv_done = {};  // of the block to write next
   typename decltype(Smem::tile_ring)::Cursor at = {};     // the tile in hand
   typename decltype(Smem::tile_ring)::Cursor done = {};   // the one before, whose dK comes last
-  typename decltype(Smem::ds_ring)::Cursor ds = {};
-  typename decltype(Smem::ds_ring)::Cursor ds_done = {};
   const Work* now = nullptr;
   typename K::Place place = {};
   int visit = 0;
@@ -76,9 +80,6 @@ struct KeyGroup {
   JFA_DEVICE auto columns(auto&& of) const {
     return of.view().template cols<K::kOutCols>(first_col());
   }
-  JFA_DEVICE auto slopes(int slot) {  // dS^T
-    return smem.ds[slot].view().template rows<K::kGroupKeys>(64 * group);
-  }
 
   JFA_DEVICE void run() {
     for (;;) {
@@ -92,8 +93,7 @@ struct KeyGroup {
         dk.fill(0);
         dv.fill(0);
       }
-      auto free = ds;
-      smem.ds_ring.drain(free);  // the other roles' MMAs have read K and V
+      slopes.await_readers();
       store_fragment(columns(keys(smem.kv[kv_done.slot].v)), dv);
       store_fragment(columns(keys(smem.kv[kv_done.slot].k)), dk);
       copy_out();
@@ -166,7 +166,7 @@ struct KeyGroup {
       if (begins) stage_values();
       wgmma_wait<1>(s);
       make_probabilities();
-      wgmma_wait<0>(dk);  // of the tile before
+      slopes.wait(dk);  // of the tile before
       free_tile();
       if (begins) stage_keys();
       make_slopes();
@@ -174,13 +174,13 @@ struct KeyGroup {
     }
     add_keys();
     at.advance();
-    wgmma_wait<0>(dk, dv);
+    slopes.wait(dk);
     free_tile();
   }
 
   JFA_DEVICE void free_tile() {
     smem.tile_ring.release(done);
-    smem.ds_ring.release(ds_done);
+    slopes.release();
   }
 
   JFA_DEVICE void issue_scores() {
@@ -193,9 +193,7 @@ struct KeyGroup {
 
   /// Issues dK += dS^T Q of the tile before.
   JFA_DEVICE void add_keys() {
-    meet();            // all of the warpgroup's dS is stored
-    M::wgmma_fence();  // ptxas wants one before each batch that follows a barrier
-    wgmma(dk, slopes(ds_done.slot), transposed(columns(smem.q[done.slot])), adds_dk);
+    slopes.multiply(dk, transposed(columns(smem.q[done.slot])), adds_dk);
     M::wgmma_commit();
     adds_dk = true;
   }
@@ -212,26 +210,19 @@ struct KeyGroup {
     wgmma_wait<1>(s);
     differentiate<Scores, typename K::T>(s, probabilities, bends, p.slope,
                                          smem.delta[at.slot].view());
-    const int slot = ds.slot;
-    smem.ds_ring.fill(ds, [&](auto&) {
-      store_fragment(slopes(slot), s);
-      M::template fence_proxy_async<Space::Shared>();  // dS, written by threads, read by MMAs
-    });
+    slopes.put(s);
     wgmma_wait<0>(probabilities, dv);
   }
 
   /// Puts dV of the block before where its V was.
   JFA_DEVICE void stage_values() {
-    if constexpr (K::C.split) {
-      smem.ds_ring.wait(ds_done);  // the other warpgroup's MMAs have read it, too
-    }
+    slopes.await_readers_of_v();
     store_fragment(columns(keys(smem.kv[kv_done.slot].v)), dv);
     adds_dv = false;
   }
   /// Puts dK of the block before where its K was, and copies both out.
   JFA_DEVICE void stage_keys() {
-    auto free = ds;
-    smem.ds_ring.drain(free);  // the other roles' MMAs have read K
+    slopes.await_readers_of_k();
     store_fragment(columns(keys(smem.kv[kv_done.slot].k)), dk);
     adds_dk = false;
     copy_out();
@@ -264,7 +255,7 @@ struct KeyGroup {
   /// Copies dV and dK, which the warpgroup has staged, out.
   JFA_DEVICE void copy_out() {
     M::template fence_proxy_async<Space::Shared>();  // written by threads, read by copies
-    meet();
+    meet_keys<K>(group);
     if (!lead) return;
     const Work& of = smem.work.slots[work_done.slot];
     const RaggedRows rows{M::load_shared(&of.kv_begin), M::load_shared(&of.kv_length)};
@@ -280,14 +271,6 @@ struct KeyGroup {
     smem.kv_ring.release(kv_done);
     smem.work.release(work_done);
     begins = false;
-  }
-
-  JFA_DEVICE void meet(Site site = Site::here()) const {
-    if (group == 0) {
-      Meeting<M, "first half", typename K::Ids, 128>::sync(site);
-    } else {
-      Meeting<M, "second half", typename K::Ids, 128>::sync(site);
-    }
   }
 };
 

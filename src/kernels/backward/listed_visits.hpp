@@ -16,7 +16,7 @@ struct ListedVisits {
   using Work = typename K::Work;
   static constexpr int kMost = 32;
 
-  const typename K::Params& p;
+  const typename K::BlockParams& p;
   typename K::Smem& smem;
   Writer& to;
   int tile = 0;    // of the lane's visit, as Visits holds it

@@ -32,14 +32,18 @@ struct ForwardLoads {
     }
   }
 
+  /// Where a group's part of a tile begins; without rows, behind the sequence, where zeros are
+  /// read.
+  static JFA_DEVICE int first_row(const Params& p, const Work& work, int group) {
+    return K::has_rows(p, work, group) ? work.q_row + K::first_query(p, group) : work.q_length;
+  }
+
   template <class Cursor>
   static JFA_DEVICE void load_q(const Params& p, auto& smem, Cursor& q, const Work& work) {
     const RaggedRows rows{work.q_begin, work.q_length};
     smem.q.fill(q, [&](QSlot& slot, Mbarrier& full) {
       for (int group = 0; group < kGroups; ++group) {
-        // Without rows it is zeros from behind the sequence.
-        const int row =
-            K::has_rows(p, work, group) ? work.q_row + K::first_query(p, group) : work.q_length;
+        const int row = first_row(p, work, group);
         tma_load(full, slot.group[group], p.q,
                  {0, work.q_head, rows.at(row), rows.end(), kRaggedRows});
       }

@@ -60,6 +60,7 @@ struct ForwardTiles {
     int kv_length;
     int out_begin;
     int block_row;  // of block-sparse lists: the sequence's first
+    int sequence;   // its place in the batch
   };
 
   /// Of a block of keys in the ring, where lists choose blocks.
@@ -248,7 +249,8 @@ struct ForwardTiles {
               .kv_begin = s.kv_begin,
               .kv_length = s.kv_length,
               .out_begin = s.out_begin,
-              .block_row = 0};
+              .block_row = 0,
+              .sequence = s.index};
     if constexpr (Mask::kListed) {
       const int* first_rows = p.mask.lists.first_rows;
       if (first_rows != nullptr) work.block_row = M::load_global(first_rows + s.index);
