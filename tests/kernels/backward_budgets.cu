@@ -3,12 +3,17 @@
 //
 // budget: kernel_entryINS0_14BackwardByKeysI registers 128
 // budget: kernel_entryINS0_17BackwardByQueriesI registers 128
+// budget: 17BackwardOfQueriesI.*13ForwardConfigELi(64|128)E registers 168
+// budget: 17BackwardOfQueriesI.*13ForwardConfigELi256E registers 255
+// budget: kernel_entryINS0_14BackwardOfKeysI registers 168
 // budget: 15PrepareBackwardI registers 64
 // budget: 13ListTransposeI registers 64
 // budget: 14FinishBackwardI registers 64
 #include "cuda/launch.hpp"
 #include "kernels/backward/by_keys.hpp"
 #include "kernels/backward/by_queries.hpp"
+#include "kernels/backward/of_keys.hpp"
+#include "kernels/backward/of_queries.hpp"
 #include "kernels/backward/prepare.hpp"
 #include "plan/planner.hpp"
 
@@ -38,7 +43,25 @@ void launch_by_queries() {
   launch_passes<BackwardByQueries<Hopper, C, WindowMask>>();
 }
 
+template <int HeadDim, bool Half, template <class> class Mask,
+          template <class> class Scores = ScaledScores>
+void launch_apart() {
+  constexpr bool kMore = Mask<Hopper>::kListed;
+  launch<BackwardOfQueries<Hopper, of_queries_config(HeadDim, Half, kMore), Mask, Scores>>(1, {},
+                                                                                           nullptr);
+  launch<BackwardOfKeys<Hopper, of_keys_config(HeadDim, Half, kMore), Mask, Scores>>(1, {},
+                                                                                     nullptr);
+}
+
 void launch_all() {
+  launch_apart<64, false, WindowMask>();
+  launch_apart<64, false, ListedMask>();
+  launch_apart<64, false, ListedMask, CappedScores>();
+  launch_apart<128, false, WindowMask>();
+  launch_apart<128, true, WindowMask>();
+  launch_apart<128, false, ListedMask>();
+  launch_apart<128, false, ListedMask, CappedScores>();
+  launch_apart<256, false, WindowMask>();
   launch<ListTranspose<Hopper>>(1, {}, nullptr);
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 64, .queries = 64}>();
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 64}>();

@@ -2,6 +2,8 @@
 // see machine/sample_checks.hpp.
 #pragma once
 
+#include "kernels/backward/of_keys.hpp"
+#include "kernels/backward/of_queries.hpp"
 #include "kernels/backward/prepare.hpp"
 #include "kernels/forward_checks.hpp"
 
@@ -28,6 +30,28 @@ inline OutputGradients random_gradients(const Problem& problem, DType dtype, std
   }
   return result;
 }
+
+/// The kernels of dQ and of dK and dV, where these are made apart.
+template <class Q, class K>
+struct TwoKernels {
+  using OfQueries = Q;
+  using OfKeys = K;
+  using T = typename K::T;
+};
+
+/// Those of one configuration, as launched.
+template <class M, int HeadDim, bool Half, template <class> class Mask,
+          template <class> class Scores>
+struct ApartKernels {
+  static constexpr bool kMore = Mask<M>::kListed;
+  static constexpr ForwardConfig kOfQueries = of_queries_config(HeadDim, Half, kMore);
+  static constexpr BackwardConfig kOfKeys = of_keys_config(HeadDim, Half, kMore);
+  using Kernels = TwoKernels<BackwardOfQueries<M, kOfQueries, Mask, Scores>,
+                             BackwardOfKeys<M, kOfKeys, Mask, Scores>>;
+};
+template <class M, int HeadDim, bool Half, template <class> class Mask,
+          template <class> class Scores>
+using DqApartOn = typename ApartKernels<M, HeadDim, Half, Mask, Scores>::Kernels;
 
 /// Runs the passes of the backward kernel K on `blocks` blocks, outputs and scratch poisoned
 /// before.
@@ -91,6 +115,15 @@ class BackwardRun {
         .handed = nullptr,
         .turns = nullptr,
         .blocks = blocks};
+  }
+
+  template <class K>
+  void compute(bool deterministic = false) {
+    if constexpr (requires { typename K::OfQueries; }) {
+      apart<typename K::OfQueries, typename K::OfKeys>();
+    } else {
+      by_keys<K>(deterministic);
+    }
   }
 
   template <class K>
@@ -207,10 +240,9 @@ struct BackwardOptions {
   bool deterministic = false;
 };
 
-/// `compute` has a BackwardRun compute gradients.
-template <class T, class Device>
-void check_gradients(Device& device, const Batch& batch, DType dtype, int blocks,
-                     std::uint64_t seed, const BackwardOptions& options, auto compute) {
+template <class K, class Device>
+void check_backward(Device& device, const Batch& batch, DType dtype, int blocks, std::uint64_t seed,
+                    const BackwardOptions& options = {}) {
   Options given;
   given.mask = batch.mask();
   given.softmax_scale = options.scale;
@@ -220,21 +252,13 @@ void check_gradients(Device& device, const Batch& batch, DType dtype, int blocks
   ASSERT_TRUE(status.ok()) << status.message();
   const OutputGradients gradients = random_gradients(problem, dtype, seed, options.dlse);
   const reference::ForwardResult forward = reference::forward(problem);
-  BackwardRun<Device, T> run(device, batch, problem, gradients, forward, blocks);
-  compute(run);
+  BackwardRun<Device, typename K::T> run(device, batch, problem, gradients, forward, blocks);
+  run.template compute<K>(options.deterministic);
   ConstLseView dlse;
   if (options.dlse) dlse = std::as_const(*gradients.dlse).lse_view();
   const auto want =
       reference::backward(problem, gradients.dout.view(), options.dlse ? &dlse : nullptr);
   EXPECT_EQ(compare_gradients(run.gradients(), want, dtype == DType::kF16), "");
-}
-
-template <class K, class Device>
-void check_backward(Device& device, const Batch& batch, DType dtype, int blocks, std::uint64_t seed,
-                    const BackwardOptions& options = {}) {
-  check_gradients<typename K::T>(
-      device, batch, dtype, blocks, seed, options,
-      [&](auto& run) { run.template by_keys<K>(options.deterministic); });
 }
 
 template <class K, class Device>

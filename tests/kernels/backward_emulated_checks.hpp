@@ -11,6 +11,11 @@
 namespace jfa {
 inline namespace emulated {
 
+/// The kernels of one configuration that make dQ apart, as launched.
+template <int HeadDim, bool Half, template <class> class Mask,
+          template <class> class Scores = ScaledScores>
+using DqApart = DqApartOn<EmulatedHopper, HeadDim, Half, Mask, Scores>;
+
 /// One run of kernel K for a schedule and seed that `turn` picks.
 template <class K>
 void check_turn(const Case& c, std::uint64_t turn, const BackwardOptions& options = {},
@@ -41,7 +46,7 @@ void check_every_schedule(const Case& c, const BackwardOptions& options = {}) {
   }
 }
 
-/// Adds in turn: the same bits under every schedule and for any number of blocks.
+/// The same bits under every schedule and for any number of blocks.
 template <class K>
 void check_deterministic() {
   Case c = small_case({130, 300, 64}, {520, 400, 270});
@@ -60,7 +65,7 @@ void check_deterministic() {
     EmulatedDevice device(schedule, ++turn);
     BackwardRun<EmulatedDevice, bf16> run(device, batch, problem, into, forward,
                                           static_cast<int>(2 + turn % 3));
-    run.by_keys<K>(true);
+    run.compute<K>(true);
     const Gradients got = run.gradients();
     ASSERT_EQ(compare_gradients(got, want, false), "") << emulator::to_string(schedule);
     if (!first) first = got;

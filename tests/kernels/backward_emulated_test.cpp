@@ -189,6 +189,47 @@ TEST(BackwardByQueriesEmulated, ScalesSoftcapAndLseGradients) {
   check_turn<Capped>(c, turn++, {.softcap = 5, .dlse = true});
 }
 
+// ---- dQ apart
+
+using ApartPlain = DqApart<64, false, NoMask>;
+using ApartMasked = DqApart<64, false, WindowMask>;
+
+TEST(BackwardApartEmulated, LengthGrid) {
+  check_gradient_grid<ApartPlain>({0, 1, 63, 64, 65, 129}, {0, 1, 64, 65, 127, 129});
+}
+
+TEST(BackwardApartEmulated, MixedLengthsUnderEverySchedule) {
+  check_every_schedule<ApartPlain>(small_case({130, 0, 64, 200, 1, 40}, {1, 5, 0, 260, 300, 129}));
+}
+
+TEST(BackwardApartEmulated, HeadDimsAndTypes) {
+  Case c = small_case({130, 20, 0}, {260, 100, 70});
+  c.window = {-1, 10};
+  for (std::uint64_t turn = 0; turn < 7; ++turn) {
+    c.dtype = DType::kBf16;
+    c.head_dim = 256;
+    check_turn<DqApart<256, false, WindowMask>>(c, turn);
+    c.head_dim = 128;
+    check_turn<DqApart<128, false, WindowMask>>(c, turn);
+    c.dtype = DType::kF16;
+    c.head_dim = 72;
+    check_turn<DqApart<128, true, WindowMask>>(c, turn);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardApartEmulated, Masks) { check_gradient_masks<ApartMasked>(); }
+
+TEST(BackwardApartEmulated, Groups) { check_gradient_groups<ApartPlain, ApartMasked>(); }
+
+TEST(BackwardApartEmulated, GapsAndCapacity) { check_gradient_gaps<ApartPlain>(); }
+
+TEST(BackwardApartEmulated, ScalesSoftcapAndLseGradients) {
+  check_gradient_scales<ApartPlain, DqApart<64, false, ListedMask, CappedScores>>();
+}
+
+TEST(BackwardApartEmulated, SameBits) { check_deterministic<ApartMasked>(); }
+
 }  // namespace
 }  // namespace emulated
 }  // namespace jfa

@@ -117,9 +117,13 @@ TEST_F(BackwardOnGpu, ScalesSoftcapAndLseGradients) {
   check<BackwardByKeys<Hopper, kCapped128, WindowMask, CappedScores>>(c, 10, {.softcap = 5});
 }
 
-/// Adds in turn: equal inputs give equal bits.
-TEST_F(BackwardOnGpu, Deterministic) {
-  using K = BackwardByKeys<Hopper, kDim128, WindowMask>;
+template <int HeadDim, bool Half, template <class> class Mask,
+          template <class> class Scores = ScaledScores>
+using DqApart = DqApartOn<Hopper, HeadDim, Half, Mask, Scores>;
+
+/// Equal inputs give equal bits.
+template <class K>
+void check_equal_bits() {
   Case c = grid_case(128, true);
   c.q_lengths.push_back(1500);
   c.kv_lengths.push_back(1700);
@@ -134,11 +138,32 @@ TEST_F(BackwardOnGpu, Deterministic) {
   for (const int blocks : {kBlocks, kBlocks, kBlocks}) {
     CudaDevice device;
     BackwardRun<CudaDevice, bf16> run(device, batch, problem, into, forward, blocks);
-    run.by_keys<K>(true);
+    run.compute<K>(true);
     const Gradients got = run.gradients();
     if (!first) first = got;
     ASSERT_TRUE(got.dq == first->dq && got.dk == first->dk && got.dv == first->dv) << blocks;
   }
+}
+
+TEST_F(BackwardOnGpu, EqualBitsInTurn) {
+  check_equal_bits<BackwardByKeys<Hopper, kDim128, WindowMask>>();
+}
+
+TEST_F(BackwardOnGpu, EqualBitsApart) { check_equal_bits<DqApart<128, false, WindowMask>>(); }
+
+TEST_F(BackwardOnGpu, DqApart) {
+  check<DqApart<128, false, NoMask>>(grid_case(128, false), 31);
+  check<DqApart<64, false, NoMask>>(grid_case(64, false), 32, {.dlse = true});
+  Case half = grid_case(128, true);
+  half.dtype = DType::kF16;
+  check<DqApart<128, true, WindowMask>>(half, 33);
+  Case grouped = grid_case(128, true);
+  grouped.heads_q = 4;
+  grouped.heads_kv = 2;
+  grouped.window = {100, 20};
+  check<DqApart<128, false, WindowMask>>(grouped, 34);
+  check<DqApart<256, false, WindowMask>>(grid_case(256, true), 35);
+  check<DqApart<128, false, ListedMask, CappedScores>>(grid_case(128, false), 36, {.softcap = 5});
 }
 
 }  // namespace

@@ -201,6 +201,7 @@ struct KeyGroup {
   /// dV += P^T dO, and dS^T.
   JFA_DEVICE void make_slopes() {
     auto& gradients = smem.dout[at.slot];
+    slopes.pin(probabilities);
     M::wgmma_fence();  // S and dV, read by threads, and P, before the MMA uses them
     wgmma(s, keys(smem.kv[kv.slot].v), gradients, false);
     M::wgmma_commit();

@@ -141,6 +141,7 @@ struct QueryRows {
     if constexpr (First) find_statistics();
     auto& values = smem.kv.wait(v);
     wgmma_wait<Holds ? 1 : 0>(s);
+    M::wgmma_fence();  // ptxas wants one before each batch that follows a wait
     wgmma(dp, smem.rows.slots[rows.slot].dout[group], values, false);
     M::wgmma_commit();
     weigh_block(block, hides);

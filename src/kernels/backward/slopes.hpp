@@ -46,6 +46,7 @@ struct SharedSlopes {
     M::wgmma_fence();     // ptxas wants one before each batch that follows a barrier
     wgmma(dk, of(from.slot), queries, adds);
   }
+  JFA_DEVICE void pin(auto&) const {}
   JFA_DEVICE void wait(auto& dk) { wgmma_wait<0>(dk); }
   /// When that is done: who else reads it has its own MMAs to wait for.
   JFA_DEVICE void release() { smem.ds_ring.release(from); }
@@ -77,6 +78,10 @@ struct OwnSlopes {
   JFA_DEVICE void multiply(auto& dk, const auto& queries, bool adds) {
     M::wgmma_fence();  // dS, written by threads, before the MMA uses it
     wgmma(dk, slopes, queries, adds);
+  }
+  /// P^T is written here, not behind the fence of the MMA that reads it (C7519).
+  JFA_DEVICE void pin(auto& probabilities, Site site = Site::here()) const {
+    M::settle(probabilities.values, probabilities.state, site);
   }
   JFA_DEVICE void wait(auto& dk) { wgmma_wait<0>(dk, slopes); }
   JFA_DEVICE void release() {}
