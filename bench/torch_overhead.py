@@ -132,7 +132,6 @@ def main():
         print(f"{name:35s} {spent:5.1f} us, {spent - base:5.1f} over the C ABI")
     if device == "cuda":
         bare, ours = replayed(lambda: bare_call(arguments)), replayed(lambda: eager)
-        print(f"compiled, reduce-overhead   {reduced:6.1f} us, the C call's time included")
         print(f"CUDA graph: {ours:.2f} us a call captured from Python, {bare:.2f} us a bare one")
 
 

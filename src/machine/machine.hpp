@@ -62,9 +62,11 @@ JFA_DEVICE void enter_own_role(int warp, const First& first, const Rest&... rest
 template <class M, int Blocks = 1, class... Roles>
 JFA_DEVICE void warp_roles(const Roles&... roles) {
   constexpr int kThreads = 32 * (Roles::kWarps.count + ...);
-  static_assert(((32 * Roles::kWarps.count * Roles::kRegs) + ...) <= kRegisterFile / Blocks,
-                "the roles' register budgets exceed the register file");
-  enter_own_role<M, launch_registers(kThreads, Blocks)>(M::warp_index(), roles...);
+  constexpr int kLaunched = launch_registers(kThreads, Blocks);
+  // Or setmaxnreg waits for good.
+  static_assert(((32 * Roles::kWarps.count * Roles::kRegs) + ...) <= kThreads * kLaunched,
+                "the roles' register budgets exceed what the block is launched with");
+  enter_own_role<M, kLaunched>(M::warp_index(), roles...);
 }
 
 }  // namespace jfa::inline JFA_BACKEND
