@@ -191,6 +191,23 @@ TEST(EmulatedEngine, BackwardSharesThePlanOfForward) {
             "plan was made for other offsets or lengths, must be made for those of the call");
 }
 
+/// Gradients are then made by other kernels, which read another part of the plan.
+TEST(EmulatedEngine, PlanServesDeterministicCallsAndOthers) {
+  EmulatedCall call;
+  call.forward();
+  for (const bool deterministic : {false, true}) {
+    call.options.deterministic = !deterministic;
+    const Plan plan(call.inputs, call.options, call.execution);
+    call.options.deterministic = deterministic;
+    call.backward();
+    const std::byte* results = call.dq.data();
+    const std::vector<std::byte> without_plan(results, results + call.dq.bytes());
+    call.dq.fill(7);
+    call.backward(&plan);
+    EXPECT_EQ(std::vector<std::byte>(results, results + call.dq.bytes()), without_plan);
+  }
+}
+
 /// Block lists of one head in blocks of 64: a row of one column for each of the two sequences.
 std::string wrong_lists(std::vector<double> row_offsets, std::vector<double> columns) {
   EmulatedCall call;
