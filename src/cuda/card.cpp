@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <fstream>
 #include <mutex>
 #include <string>
 
@@ -21,10 +20,6 @@ std::string supported() {
   const bool blackwell = !blackwell_kernels().forward.empty();
   return std::string("compute capability 9.0 (Hopper: H100, H200, GH200)") +
          (blackwell ? " or 10.0 and 10.3 (Blackwell: B200, B300)" : "");
-}
-
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 Status unavailable(const std::string& why) { return {ErrorCode::kUnavailable, why}; }
@@ -108,14 +103,6 @@ std::vector<Card> all_cards() {
   std::vector<Card> cards;
   for (int ordinal = 0; ordinal < count; ++ordinal) cards.push_back(look_up(ordinal));
   return cards;
-}
-
-std::string driver_version() {
-  std::ifstream file("/sys/module/nvidia/version");
-  if (std::string text; file >> text) return text;
-  int version = 0;
-  if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0) return "";
-  return "CUDA " + version_text(version);
 }
 
 }  // namespace jfa::cuda

@@ -30,4 +30,7 @@ std::vector<Card> all_cards();
 /// "580.159.04" where the system tells, else the CUDA version that the driver is for; "" without.
 std::string driver_version();
 
+/// "13.0" for 13000, a version as CUDA tells it.
+std::string version_text(int version);
+
 }  // namespace jfa::cuda
