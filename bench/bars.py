@@ -15,7 +15,7 @@ def bar(x: float, y: float, width: float, color: str) -> str:
 
 
 def draw(title: str, subtitle: str, series: dict[str, tuple[str, str]],
-         groups: dict[str, dict[str, float]]) -> str:
+         groups: dict[str, dict[str, float]], digits: int = 0) -> str:
     """`series` gives each bar's legend and color, `groups` its length by label; where a group has
     none of a series the place stays empty."""
     scale = PLOT_WIDTH / max(max(values.values()) for values in groups.values())
@@ -31,8 +31,9 @@ def draw(title: str, subtitle: str, series: dict[str, tuple[str, str]],
         for key, (_, color) in series.items():
             if key in values:
                 width = values[key] * scale
+                value = f"{values[key]:.{digits}f}"
                 parts += [bar(LABEL_WIDTH, y, width, color),
-                          text(LABEL_WIDTH + width + 4, y + BAR - 1, f"{values[key]:.0f}", 9)]
+                          text(LABEL_WIDTH + width + 4, y + BAR - 1, value, 9)]
             y += BAR
         y += GAP
     width = LABEL_WIDTH + PLOT_WIDTH + 40

@@ -11,6 +11,7 @@
 #include <cuda_bf16.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -18,6 +19,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "batch/suite.hpp"
@@ -42,6 +44,7 @@ using Arguments = BackwardArguments<bf16>;
 
 constexpr int kHeadDim = 128;
 constexpr int kRounds = 9;
+constexpr std::chrono::milliseconds kRest(90);
 
 using ByKeys = BackwardByKeys<Hopper, backward_config(kHeadDim, false, false)>;
 using OfKeys = BackwardOfKeys<Hopper, of_keys_config(kHeadDim, false, false)>;
@@ -295,7 +298,10 @@ double relative_difference(const std::vector<float>& a, const std::vector<float>
   return std::sqrt(difference / norm);
 }
 
+/// After a rest, without which the card gets too hot for its full clock, and a run not counted.
 double time_ms(const std::function<void()>& run) {
+  std::this_thread::sleep_for(kRest);
+  run();
   cuda::Marks marks;
   marks.mark();
   run();
@@ -303,13 +309,10 @@ double time_ms(const std::function<void()>& run) {
   return marks.between().front();
 }
 
-/// In turns, so that all meet the same clocks; the first round is not counted.
+/// In turns, so that all meet the same clocks.
 void time_in_turns(std::vector<Strategy>& strategies) {
-  for (int round = -1; round < kRounds; ++round) {
-    for (Strategy& s : strategies) {
-      const double ms = time_ms(s.run);
-      if (round >= 0) s.ms.push_back(ms);
-    }
+  for (int round = 0; round < kRounds; ++round) {
+    for (Strategy& s : strategies) s.ms.push_back(time_ms(s.run));
   }
   for (Strategy& s : strategies) std::sort(s.ms.begin(), s.ms.end());
 }
