@@ -211,19 +211,34 @@ pack_backward_outputs = _packer(BackwardOutputs, 3 * _TENSOR)
 _pack_execution = _packer(Execution, "2iPNPP")
 
 
-@functools.lru_cache
 def options(causal, left, right, softmax_scale, softcap, deterministic):
     """jfa_options without block_sparse; calls with equal ones share it."""
-    has_scale = softmax_scale is not None
-    return Options(
-        ctypes.sizeof(Options),
+    # A tensor's value may change: it is read before the look-up.
+    return _options(
+        bool(causal),
         operator.index(left),
         operator.index(right),
-        bool(causal),
-        bool(deterministic),
-        has_scale,
-        float(softmax_scale) if has_scale else 0.0,
+        None if softmax_scale is None else float(softmax_scale),
         float(softcap),
+        bool(deterministic),
+    )
+
+
+@functools.lru_cache
+def _options(causal, left, right, softmax_scale, softcap, deterministic):
+    for side in (left, right):  # ctypes would cut it down to 64 bits
+        if not -(2**63) <= side < 2**63:
+            raise InvalidArgument(f"window has {side}, must be -1 (unbounded) to 2^63 - 1")
+    scale = softmax_scale
+    return Options(
+        ctypes.sizeof(Options),
+        left,
+        right,
+        causal,
+        deterministic,
+        scale is not None,
+        0.0 if scale is None else scale,
+        softcap,
     )
 
 

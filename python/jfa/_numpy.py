@@ -7,13 +7,8 @@ from jfa import _abi
 from jfa._arguments import require, window_sides
 
 # bfloat16 is not NumPy's own: the package ml_dtypes brings it.
-_DTYPES = {
-    "bfloat16": _abi.BF16,
-    "float16": _abi.F16,
-    "float32": _abi.F32,
-    "int32": _abi.I32,
-    "int64": _abi.I64,
-}
+_FLOATS = {"bfloat16": _abi.BF16, "float16": _abi.F16, "float32": _abi.F32}
+_INTS = {"int32": _abi.I32, "int64": _abi.I64}
 
 
 def _array(x):
@@ -22,11 +17,11 @@ def _array(x):
     return np.from_dlpack(x)
 
 
-def _dtype(name, array):
-    try:
-        return _DTYPES[array.dtype.name]
-    except KeyError:
-        require(False, f"{name}.dtype", array.dtype, f"one of {list(_DTYPES)}")
+def _dtype(name, array, dtypes):
+    dtype = array.dtype
+    require(dtype.name in dtypes, f"{name}.dtype", dtype, f"one of {list(dtypes)}")
+    require(dtype.isnative, f"{name}.dtype", dtype, "in this machine's byte order")
+    return dtypes[dtype.name]
 
 
 def _usable(name, x):
@@ -43,14 +38,14 @@ def _usable(name, x):
 def _tensor(name, array):
     """jfa_tensor's fields."""
     row, head = (stride // array.itemsize for stride in array.strides[:2])
-    return (array.ctypes.data, _dtype(name, array), *array.shape, row, head)
+    return (array.ctypes.data, _dtype(name, array, _FLOATS), *array.shape, row, head)
 
 
 def _index(name, array):
     """jfa_index's fields; None is absent."""
     if array is None:
         return _abi.ABSENT
-    return array.ctypes.data, _dtype(name, array), array.size
+    return array.ctypes.data, _dtype(name, array, _INTS), array.size
 
 
 def _usable_index(name, x, most_dims=1):
@@ -88,6 +83,7 @@ class _Problem:
         self, q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, causal, window, block_sparse,
         softmax_scale=None, softcap=0.0, deterministic=False,
     ):  # fmt: skip
+        require(kv_offsets is not None, "kv_offsets", None, "an array")
         self.q, self.k, self.v = (_usable(n, x) for n, x in (("q", q), ("k", k), ("v", v)))
         kv_offsets = _usable_index("kv_offsets", kv_offsets)
         q_offsets = _usable_index("q_offsets", q_offsets)
@@ -109,6 +105,8 @@ class _Problem:
             self._add_block_sparse(*block_sparse)
 
     def _add_block_sparse(self, block_q, block_kv, row_offsets, columns):
+        for name, x in (("row_offsets", row_offsets), ("columns", columns)):
+            require(x is not None, f"block_sparse.{name}", None, "an array")
         row_offsets = _usable_index("block_sparse.row_offsets", row_offsets, most_dims=2)
         columns = _usable_index("block_sparse.columns", columns)
         self.indices += row_offsets, columns
@@ -128,7 +126,7 @@ def attention(return_lse, *arguments):
     kv_offsets, q_offsets = problem.indices[:2]
     rows, heads, head_dim = problem.q.shape
     if q_offsets is None:
-        rows *= kv_offsets.size - 1
+        rows *= max(kv_offsets.size - 1, 0)
     out = np.empty((rows, heads, head_dim), problem.q.dtype)
     lse = np.empty((heads, rows), np.float32)
     outputs = _abi.pack_forward_outputs(*_tensor("out", out), *_lse(lse))

@@ -8,7 +8,6 @@ than all else.
 
 import torch
 from torch.autograd import forward_ad
-from torch.autograd.function import once_differentiable
 
 from jfa import _abi
 from jfa._arguments import require, window_sides
@@ -32,20 +31,15 @@ _forward_op = torch.ops.jfa.forward.default
 _backward_op = torch.ops.jfa.backward.default
 _make_plan_op = torch.ops.jfa.make_plan.default
 
-_DTYPES = {
-    torch.bfloat16: _abi.BF16,
-    torch.float16: _abi.F16,
-    torch.float32: _abi.F32,
-    torch.int32: _abi.I32,
-    torch.int64: _abi.I64,
-}
+_FLOATS = {torch.bfloat16: _abi.BF16, torch.float16: _abi.F16, torch.float32: _abi.F32}
+_INTS = {torch.int32: _abi.I32, torch.int64: _abi.I64}
 
 
-def _dtype(name, t):
+def _dtype(name, t, dtypes):
     try:
-        return _DTYPES[t.dtype]
+        return dtypes[t.dtype]
     except KeyError:
-        require(False, f"{name}.dtype", t.dtype, f"one of {list(_DTYPES)}")
+        require(False, f"{name}.dtype", t.dtype, f"one of {list(dtypes)}")
 
 
 # ---- tensors as fields of structs
@@ -54,7 +48,7 @@ def _dtype(name, t):
 def _tensor(name, t):
     """jfa_tensor's fields of `[rows, heads, head_dim]`."""
     row_stride, head_stride, _ = t.stride()
-    return (t.data_ptr(), _dtype(name, t), *t.shape, row_stride, head_stride)
+    return (t.data_ptr(), _dtype(name, t, _FLOATS), *t.shape, row_stride, head_stride)
 
 
 def _lse(name, t):
@@ -70,7 +64,13 @@ def _index(name, t):
     """jfa_index's fields of a contiguous tensor; None is absent."""
     if t is None:
         return _abi.ABSENT
-    return t.data_ptr() or _abi.NOWHERE, _dtype(name, t), t.numel()
+    return t.data_ptr() or _abi.NOWHERE, _dtype(name, t, _INTS), t.numel()
+
+
+def _require_device(device, **tensors):
+    for name, t in tensors.items():
+        if t is not None and t.device != device:
+            require(False, f"{name}.device", t.device, f"{device}, as q.device")
 
 
 def _usable(name, t):
@@ -90,8 +90,7 @@ def _usable_index(name, t, device, most_dims=1):
         return None
     if not 1 <= t.dim() <= most_dims:
         require(False, f"{name}.dim()", t.dim(), most_dims)
-    if t.device != device:
-        require(False, f"{name}.device", t.device, f"{device}, as q.device")
+    _require_device(device, **{name: t})
     return t.contiguous()
 
 
@@ -103,9 +102,7 @@ class _Problem:
         block_q, block_kv, causal, left, right, softmax_scale, softcap, deterministic, check,
     ):  # fmt: skip
         device = q.device
-        for name, t in (("k", k), ("v", v)):
-            if t.device != device:
-                require(False, f"{name}.device", t.device, f"{device}, as q.device")
+        _require_device(device, k=k, v=v)
         self.device = device
         self.check = check and q.is_cuda  # the CPU engine always checks
         self.q, self.k, self.v = q, k, v = _usable("q", q), _usable("k", k), _usable("v", v)
@@ -198,10 +195,13 @@ def _forward(*arguments):
     deterministic = deterministic or torch.are_deterministic_algorithms_enabled()
     options = _abi.options(causal, left, right, softmax_scale, softcap, deterministic)
     handle = None if plan is None else _abi.plan_handle(plan.item())
-    status = _forward_in_c(
-        q, k, v, kv_offsets, q_offsets, kv_lengths, q_lengths, out, lse, options,
-        torch.get_num_threads(), handle,
-    )  # fmt: skip
+    try:
+        status = _forward_in_c(
+            q, k, v, kv_offsets, q_offsets, kv_lengths, q_lengths, out, lse, options,
+            torch.get_num_threads(), handle,
+        )  # fmt: skip
+    except RuntimeError:  # of DLPack, for a tensor that it cannot describe
+        status = _abi.NOT_TAKEN
     if status == _abi.NOT_TAKEN:
         return _prepared_forward(*arguments)
     _abi.check(status)
@@ -222,6 +222,7 @@ def _prepared_forward(*arguments):
 
 def _backward(dout, out, lse, dlse, *arguments):
     problem = _Problem(*arguments)
+    _require_device(problem.device, dout=dout, out=out, lse=lse, dlse=dlse)
     dout, out, lse = _usable("dout", dout), _usable("out", out), lse.contiguous()
     dlse = None if dlse is None else dlse.contiguous()
     given = _abi.pack_backward_inputs(
@@ -256,6 +257,7 @@ for _device in ("CPU", "CUDA"):
 
 @torch.library.register_fake("jfa::forward", lib=_library)
 def _(q, k, v, kv_offsets, q_offsets, *_):
+    _require_device(q.device, k=k, v=v, kv_offsets=kv_offsets, q_offsets=q_offsets)
     rows = q.shape[0] * (kv_offsets.shape[0] - 1) if q_offsets is None else q.shape[0]
     out = q.new_empty((rows, *q.shape[1:]))
     return out, q.new_empty((q.shape[1], rows), dtype=torch.float32)
@@ -263,6 +265,7 @@ def _(q, k, v, kv_offsets, q_offsets, *_):
 
 @torch.library.register_fake("jfa::backward", lib=_library)
 def _(dout, out, lse, dlse, q, k, v, *_):
+    _require_device(q.device, k=k, v=v, dout=dout, out=out, lse=lse, dlse=dlse)
     return tuple(t.new_empty(t.shape) for t in (q, k, v))
 
 
@@ -281,6 +284,15 @@ _profiling = torch._C._autograd._profiler_enabled
 _PLAIN_TYPES = {torch.Tensor, torch.nn.Parameter, type(None)}
 
 
+def _are_in_memory(tensors):
+    """Whether the memory of tensors holds their values. That of negative views and of gradients
+    known to be zero does not, which PyTorch's dispatcher puts right."""
+    for t in tensors:
+        if t is not None and (t.is_neg() or t._is_zerotensor()):
+            return False
+    return True
+
+
 def _is_plain(arguments):
     """Whether nothing of PyTorch but autograd has a part in a call, so that its dispatcher may be
     left out: real tensors of this process, no mode, no transform, nothing that records calls."""
@@ -288,6 +300,7 @@ def _is_plain(arguments):
     return (
         _PLAIN_TYPES.issuperset(map(type, arguments[:_TENSORS]))
         and (q.is_cuda or q.is_cpu)
+        and _are_in_memory(arguments[:_TENSORS])
         and not _dispatch_modes()
         and not _function_modes()
         and not _transforms()
@@ -295,6 +308,14 @@ def _is_plain(arguments):
         and not _profiling()
         and forward_ad._current_level < 0
     )
+
+
+def _without_derivatives(gradients, inputs):
+    """`gradients` whose own derivatives raise. They are functions of q, k and v even where dout is
+    a constant, which torch.autograd.function.once_differentiable overlooks."""
+    message = b"trying to differentiate twice: jfa.attention has no second derivatives"
+    results = *gradients, *inputs
+    return torch._C._functions.DelayedError(message, len(results))(*results)[: len(gradients)]
 
 
 class _Attention(torch.autograd.Function):
@@ -307,7 +328,6 @@ class _Attention(torch.autograd.Function):
         return (out, lse) if with_lse else out
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, dout, dlse=None):
         if dout is None and dlse is None:
             return (None,) * 6
@@ -315,8 +335,13 @@ class _Attention(torch.autograd.Function):
         if dout is None:
             dout = torch.zeros_like(out)
         plain = _PLAIN_TYPES.issuperset((type(dout), type(dlse))) and _is_plain(tensors)
+        plain = plain and _are_in_memory((dout, dlse))
         backward = _backward if plain else _backward_op
-        return None, *backward(dout, out, lse, dlse, *tensors, *ctx.options), None, None
+        with torch.no_grad():
+            gradients = backward(dout, out, lse, dlse, *tensors, *ctx.options)
+        if torch.is_grad_enabled():
+            gradients = _without_derivatives(gradients, tensors[:3])
+        return None, *gradients, None, None
 
 
 # That of torch.autograd.Function first looks for torch.func's transforms, which are refused here.
@@ -377,8 +402,13 @@ def _arguments(
     softmax_scale=None, softcap=0.0, deterministic=False, plan=None, check=False,
 ):  # fmt: skip
     """An operator's arguments."""
+    if kv_offsets is None:
+        require(False, "kv_offsets", None, "a tensor")
     left, right = window_sides(window)
     block_q, block_kv, row_offsets, columns = block_sparse or _NO_BLOCKS
+    if block_sparse is not None:
+        for name, t in (("row_offsets", row_offsets), ("columns", columns)):
+            require(t is not None, f"block_sparse.{name}", None, "a tensor")
     number = None if plan is None else plan.number
     return (
         q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, row_offsets, columns, number,

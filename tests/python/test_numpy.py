@@ -143,6 +143,11 @@ def test_errors():
     for change, message in (
         (dict(q=q[0]), r"q\.ndim is 2, must be 3"),
         (dict(k=k.astype(float)), r"k\.dtype is float64, must be one of"),
+        (dict(q=q.astype(">f4")), r"q\.dtype is >f4, must be in this machine's byte order"),
+        (dict(kv_offsets=offsets.astype(">i4")), r"kv_offsets\.dtype is >i4, must be in this"),
+        (dict(kv_offsets=offsets.astype(float)), r"kv_offsets\.dtype is float64, must be one of"),
+        (dict(kv_offsets=None), "kv_offsets is None"),
+        (dict(kv_offsets=offsets[:0], q_offsets=None), r"kv_offsets\.size is 0"),
         (dict(kv_offsets=np.array(3)), r"kv_offsets\.ndim is 0, must be 1"),
         (dict(kv_offsets=np.array([0, 5, 4, 4, 4])), r"kv_offsets\[2\] is 4"),
     ):
