@@ -3,6 +3,7 @@
 import torch
 
 from jfa import attention
+from jfa._arguments import require
 
 
 def _unpacked(t):
@@ -12,6 +13,17 @@ def _unpacked(t):
             return t, None, None
         return t.values(), t.offsets(), t.lengths()
     return t.values(), t.offsets(), None
+
+
+def _require_shared(name, of_k, of_v):
+    """The CPU's are compared entry by entry; a GPU would have to be waited for."""
+    if of_v is of_k:
+        return
+    shared = of_k is not None and of_v is not None and of_k.shape == of_v.shape
+    here = all(type(t) is torch.Tensor and t.is_cpu for t in (of_k, of_v))
+    if shared and here and not torch.compiler.is_compiling():
+        shared = bool((of_k == of_v).all())
+    require(shared, f"v.{name}()", of_v, f"that of k, {of_k}")
 
 
 def _heads_last(t):
@@ -47,10 +59,14 @@ def jagged_attention(q, k, v, *, return_lse=False, **options):
     q, k, v = _heads_last(q), _heads_last(k), _heads_last(v)
     q_values, q_offsets, q_lengths = _unpacked(q)
     k_values, kv_offsets, kv_lengths = _unpacked(k)
+    v_values, v_offsets, v_lengths = _unpacked(v)
+    if v_offsets is not None:
+        _require_shared("offsets", kv_offsets, v_offsets)
+        _require_shared("lengths", kv_lengths, v_lengths)
     out, lse = attention(
         q_values,
         k_values,
-        _unpacked(v)[0],
+        v_values,
         kv_offsets,
         q_offsets,
         q_lengths=q_lengths,

@@ -56,6 +56,20 @@ def test_nested_tensors_with_gaps(device, dtype):
     assert torch.equal(out.values(), expected)
 
 
+def test_keys_and_values_share_their_offsets():
+    q, k, v, offsets, _ = batch([3, 0, 4], "cpu", torch.float32)
+    equal = offsets.long()
+    out = jfa.jagged_attention(nested(q, offsets), nested(k, offsets), nested(v, equal))
+    assert torch.equal(out.values(), jfa.attention(q, k, v, offsets, offsets))
+    for other in (offsets_of([4, 0, 3]), offsets_of([3, 4])):
+        with pytest.raises(jfa.InvalidArgument, match=r"v\.offsets\(\) is tensor"):
+            jfa.jagged_attention(nested(q, offsets), nested(k, offsets), nested(v, other))
+    lengths = torch.tensor([2, 0, 4]), torch.tensor([3, 0, 1])
+    given = [nested(t, equal, n) for t, n in zip((q, k, v), (lengths[0], *lengths))]
+    with pytest.raises(jfa.InvalidArgument, match=r"v\.lengths\(\) is tensor"):
+        jfa.jagged_attention(*given)
+
+
 def test_dense_q_is_shared(device, dtype):
     q = torch.randn(5, 2, 16, device=device).to(dtype)
     _, k, v, offsets, _ = batch(LENGTHS, device, dtype)
