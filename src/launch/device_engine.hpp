@@ -39,13 +39,11 @@ inline int* ticket_of(PlannedSequence* sequences, std::int64_t batch, int index)
 
 /// The part of a plan that is for the backward pass: sequences by keys, lists transposed, sequences
 /// by queries. And a plan for both directions.
-inline std::size_t by_keys_bytes(const Problem& problem) {
-  return 2 * sequences_bytes(problem) + lists_bytes(problem);
+inline std::size_t by_queries_offset(const Problem& problem) {
+  return sequences_bytes(problem) + lists_bytes(problem);
 }
-inline const PlannedSequence* by_queries_of(const Problem& problem,
-                                            const PlannedSequence* by_keys) {
-  return reinterpret_cast<const PlannedSequence*>(reinterpret_cast<const std::byte*>(by_keys) +
-                                                  sequences_bytes(problem) + lists_bytes(problem));
+inline std::size_t by_keys_bytes(const Problem& problem) {
+  return by_queries_offset(problem) + sequences_bytes(problem);
 }
 inline std::size_t plan_bytes(const Problem& problem) {
   return sequences_bytes(problem) + by_keys_bytes(problem);
@@ -80,10 +78,15 @@ struct BackwardParts {
       return reinterpret_cast<float*>(workspace + begin);
     };
     const auto ints = [&](std::size_t begin) { return reinterpret_cast<int*>(workspace + begin); };
-    return {by_keys,        by_queries_of(problem, by_keys),
-            ints(0),        floats(statistics),
-            floats(dq_sum), floats(dq_kept),
-            ints(handed),   end > turns ? ints(turns) : nullptr};
+    return {by_keys,
+            reinterpret_cast<const PlannedSequence*>(reinterpret_cast<const std::byte*>(by_keys) +
+                                                     by_queries_offset(problem)),
+            ints(0),
+            floats(statistics),
+            floats(dq_sum),
+            floats(dq_kept),
+            ints(handed),
+            end > turns ? ints(turns) : nullptr};
   }
 };
 
@@ -144,10 +147,6 @@ inline Status check_parts(std::span<const PlanPart> parts) {
   return {};
 }
 
-inline std::int64_t list_heads(const Problem& problem) {
-  return problem.block_sparse ? problem.blocks.heads : 0;
-}
-
 /// Whether a plan has the shapes of a problem; its offsets only a check on the device can compare.
 inline Status check_shapes(const DevicePlan& plan, const Problem& problem) {
   const PlanPart parts[] = {
@@ -198,8 +197,7 @@ PlannedSequence* enqueue_by_keys(const Problem& problem, const KeyShape& shape,
                                  const ItemShape* item_shape, std::byte* memory, Queue& queue) {
   PlannedSequence* sequences = enqueue_planner<M>(problem, shape, memory, queue);
   if (item_shape != nullptr) {
-    std::byte* by_queries = memory + sequences_bytes(problem) + lists_bytes(problem);
-    enqueue_planner<M>(problem, *item_shape, by_queries, queue);
+    enqueue_planner<M>(problem, *item_shape, memory + by_queries_offset(problem), queue);
   }
   if (!problem.block_sparse) return sequences;
   using Transpose = ListTranspose<M, Queue::kListThreads>;

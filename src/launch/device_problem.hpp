@@ -92,6 +92,10 @@ inline std::size_t sequences_bytes(const Problem& problem) {
               (problem.block_sparse ? batch * sizeof(int) : 0));
 }
 
+inline std::int64_t list_heads(const Problem& problem) {
+  return problem.block_sparse ? problem.blocks.heads : 0;
+}
+
 /// A block-sparse mask's lists of one head, transposed.
 inline std::int64_t places_of(const Problem& problem) {
   return ListsByKeys::places_of(problem.k.rows, problem.batch, block_size(problem.blocks.block_kv));

@@ -124,9 +124,8 @@ BackwardSizes apart_sizes(const Problem& problem, int blocks) {
 
 template <class Q>
 ItemShape query_shape(const Problem& problem) {
-  const std::int64_t lists = problem.block_sparse ? problem.blocks.heads : 0;
   return Q::item_shape(static_cast<int>(problem.heads_q), static_cast<int>(problem.heads_kv),
-                       static_cast<int>(lists));
+                       static_cast<int>(list_heads(problem)));
 }
 
 /// dQ by kernel Q, then dK and dV by kernel K. Q leaves the ticket as it finds it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/backward/partners.hpp"
+#include "kernels/forward/gaps.hpp"
 #include "kernels/forward/scores.hpp"
 #include "kernels/ragged.hpp"
 #include "plan/device_indices.hpp"
@@ -65,6 +66,11 @@ struct BackwardArguments {
   /// Ints of `handed`; none where no blocks are partners.
   std::int64_t counts() const { return broadcast() ? 0 : handed_counts(blocks); }
   std::int64_t head_tiles() const { return statistics_tiles(out_rows(), batch); }
+
+  /// dk or dv, for filling its gaps.
+  OutputRows<T> rows_by_keys(const Matrix<T>& x) const {
+    return {x.data, nullptr, x.row_stride, x.head_stride, 0, heads_kv, head_dim};
+  }
 
   template <class Machine, class View>
   typename Machine::TensorMap map(const Matrix<T>& of, int heads) const {

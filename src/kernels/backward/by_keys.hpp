@@ -42,8 +42,9 @@ inline namespace JFA_BACKEND {
 
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy = NoMask,
           template <class> class ScorePolicy = ScaledScores>
-struct BackwardByKeys : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kByKeysShape<Config>> {
-  using Base = KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kByKeysShape<Config>>;
+struct BackwardByKeys
+    : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kHopperKeyBlocks<Config, true>> {
+  using Base = KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kHopperKeyBlocks<Config, true>>;
   using Base::C;
   using Base::kKeys;
   using Base::kQueries;
@@ -62,7 +63,7 @@ struct BackwardByKeys : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kByK
   using Slopes = SharedSlopes<BackwardByKeys>;
   static constexpr int kGroups = 2;
   static constexpr int kGroupKeys = 64;
-  static constexpr int kOutCols = kByKeysShape<Config>.out_cols;  // of dK and dV, a group
+  static constexpr int kOutCols = kHopperKeyBlocks<Config, true>.out_cols;  // of dK and dV, a group
   static constexpr int kThreads = 128 * (2 + kGroups);
   /// Lists take registers of the role `schedule`, and of the role `keys` what a split leaves.
   static constexpr int kProduceRegs = Mask::kListed ? 96 : 32;

@@ -14,6 +14,35 @@ inline namespace JFA_BACKEND {
 /// one behind its sequence's end, has an lse of +inf, so that its P is 0 whatever its scores.
 inline constexpr int kStatisticsRows = 64;
 
+/// Notes those of row `row` of a tile, by `lanes` lanes of which the caller is number `lane`;
+/// beside a sequence's last row, the rest of the tile. `lse` is in units of log2 or +inf.
+template <class M>
+JFA_DEVICE void note_statistics(float* tile, int row, float lse, float slope_delta, bool last,
+                                int lane, int lanes) {
+  if (lane == 0) {
+    M::store_global(tile + row, lse);
+    M::store_global(tile + kStatisticsRows + row, slope_delta);
+  }
+  if (!last) return;
+  for (int i = row + 1 + lane; i < kStatisticsRows; i += lanes) {
+    M::store_global(tile + i, __builtin_inff());
+    M::store_global(tile + kStatisticsRows + i, 0.0F);
+  }
+}
+/// From a natural-log lse.
+JFA_DEVICE float noted_lse(float lse) {
+  return lse == -__builtin_inff() ? __builtin_inff() : lse * kLog2E;
+}
+
+/// The sum of products of eight elements each.
+template <class M, class T>
+JFA_DEVICE float dot(const Pack<T, 8>& a, const Pack<T, 8>& b) {
+  float sum = 0;
+  JFA_UNROLL
+  for (int i = 0; i < 8; ++i) sum += M::to_float(a.values[i]) * M::to_float(b.values[i]);
+  return sum;
+}
+
 /// The first tile of a sequence whose rows of out begin at `row`.
 JFA_DEVICE std::int64_t first_statistics_tile(int row, int sequence) {
   return row / kStatisticsRows + sequence;

@@ -48,9 +48,12 @@ constexpr BackwardConfig backward_config(int head_dim, bool half, bool more) {
           .split = wide || (more && head_dim > 64)};
 }
 
-template <BackwardConfig C>
-inline constexpr KeyBlocksShape kByKeysShape = {
-    .keys = C.split ? 64 : 128, .out_rows = 64, .out_cols = C.split ? C.head_dim / 2 : C.head_dim};
+template <BackwardConfig C, bool Pairs>
+inline constexpr KeyBlocksShape kHopperKeyBlocks = {
+    .keys = C.split ? 64 : 128,
+    .out_rows = 64,
+    .out_cols = C.split ? C.head_dim / 2 : C.head_dim,
+    .pairs = Pairs};
 
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy,
           template <class> class ScorePolicy, KeyBlocksShape Shape>

@@ -39,17 +39,11 @@ constexpr BackwardConfig of_keys_config(int head_dim, bool half, bool more) {
   return c;
 }
 
-template <BackwardConfig C>
-inline constexpr KeyBlocksShape kOfKeysShape = [] {
-  KeyBlocksShape shape = kByKeysShape<C>;
-  shape.pairs = false;
-  return shape;
-}();
-
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy = NoMask,
           template <class> class ScorePolicy = ScaledScores>
-struct BackwardOfKeys : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kOfKeysShape<Config>> {
-  using Base = KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kOfKeysShape<Config>>;
+struct BackwardOfKeys
+    : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kHopperKeyBlocks<Config, false>> {
+  using Base = KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kHopperKeyBlocks<Config, false>>;
   using Base::C;
   using Base::kKeys;
   using Base::kQueries;
@@ -65,7 +59,8 @@ struct BackwardOfKeys : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kOfK
   using Slopes = OwnSlopes<BackwardOfKeys>;
   static constexpr int kGroups = 2;
   static constexpr int kGroupKeys = 64;
-  static constexpr int kOutCols = kOfKeysShape<Config>.out_cols;  // of dK and dV, a group
+  static constexpr int kOutCols =
+      kHopperKeyBlocks<Config, false>.out_cols;  // of dK and dV, a group
   static constexpr int kThreads = 128 * (1 + kGroups);
   // Lists take registers of the role `schedule`.
   static constexpr int kProduceRegs = Mask::kListed ? 88 : 40;
@@ -101,10 +96,7 @@ struct BackwardOfKeys : KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kOfK
     DeviceRows kv_rows;
   };
   static Params make_params(const BackwardArguments<T>& a) {
-    const auto rows_of = [&](const Matrix<T>& x) {
-      return OutputRows<T>{x.data, nullptr, x.row_stride, x.head_stride, 0, a.heads_kv, a.head_dim};
-    };
-    return {Base::make_params(a), rows_of(a.dk), rows_of(a.dv), a.kv_rows};
+    return {Base::make_params(a), a.rows_by_keys(a.dk), a.rows_by_keys(a.dv), a.kv_rows};
   }
 
   static JFA_DEVICE void fill(const Params& p) {

@@ -35,16 +35,13 @@ struct RowPass {
   float slope;  // softmax_scale
 
   static RowPass of(const BackwardArguments<T>& a) {
-    const auto rows_of = [&](const Matrix<T>& x) {
-      return OutputRows<T>{x.data, nullptr, x.row_stride, x.head_stride, 0, a.heads_kv, a.head_dim};
-    };
     return {a.out,
             a.dout,
             a.dq,
             a.lse,
             a.dlse,
-            rows_of(a.dk),
-            rows_of(a.dv),
+            a.rows_by_keys(a.dk),
+            a.rows_by_keys(a.dv),
             {a.q_rows, a.kv_rows, a.batch},
             a.heads_q,
             a.heads_kv,
@@ -110,13 +107,6 @@ struct PrepareBackward {
   static constexpr int kLanes = K::C.head_dim / 8;  // of a row and head, 8 elements each
   static_assert(32 % kLanes == 0, "rows do not cross warps");
 
-  static JFA_DEVICE float dot(const Pack<T, 8>& a, const Pack<T, 8>& b) {
-    float sum = 0;
-    JFA_UNROLL
-    for (int i = 0; i < 8; ++i) sum += M::to_float(a.values[i]) * M::to_float(b.values[i]);
-    return sum;
-  }
-
   struct Pass {
     static constexpr int kRows = 64;
     static constexpr int kAtOnce = 2;
@@ -150,7 +140,7 @@ struct PrepareBackward {
     }
 
     JFA_DEVICE void use(const Visit& v, const Loaded& loaded) const {
-      float delta = dot(loaded.out, loaded.dout);
+      float delta = dot<M>(loaded.out, loaded.dout);
       JFA_UNROLL
       for (int step = kLanes / 2; step > 0; step /= 2) delta += M::shuffle_xor(delta, step);
       if ((v.needs & Params::kStatistics) != 0) note(v, loaded.lse, delta - loaded.dlse);
@@ -169,16 +159,8 @@ struct PrepareBackward {
       const Place place = M::load_shared(v.place);
       const int number = place.statistics + place.row / kStatisticsRows;
       float* tile = p.statistics + (v.head * p.head_tiles + number) * 2 * kStatisticsRows;
-      const int at = place.row % kStatisticsRows;
-      if (v.lane == 0) {
-        M::store_global(tile + at, lse == -__builtin_inff() ? __builtin_inff() : lse * kLog2E);
-        M::store_global(tile + kStatisticsRows + at, p.slope * delta);
-      }
-      if (place.row != place.q_length - 1) return;
-      for (int i = at + 1 + v.lane; i < kStatisticsRows; i += kLanes) {
-        M::store_global(tile + i, __builtin_inff());
-        M::store_global(tile + kStatisticsRows + i, 0.0F);
-      }
+      note_statistics<M>(tile, place.row % kStatisticsRows, noted_lse(lse), p.slope * delta,
+                         place.row == place.q_length - 1, v.lane, kLanes);
     }
   };
 

@@ -211,10 +211,9 @@ struct QueryRows {
     const bool used = query < M::load_shared(&now->q_length);
     smem.out_ring.wait(out);
     float log_sum = __builtin_inff();
-    float sum = dot(row);
+    float sum = half_dot(row);
     if (used) {
-      const float given = M::load_global(p.lse.data + head * p.lse.head_stride + at);
-      if (given != -__builtin_inff()) log_sum = given * kLog2E;
+      log_sum = noted_lse(M::load_global(p.lse.data + head * p.lse.head_stride + at));
       if (p.dlse.data != nullptr && M::lane() % 2 == 0) {
         sum -= M::load_global(p.dlse.data + head * p.dlse.head_stride + at);
       }
@@ -230,37 +229,26 @@ struct QueryRows {
   }
 
   /// The calling lane's half of a row of dO times O: every other 8 columns.
-  JFA_DEVICE float dot(int row) {
+  JFA_DEVICE float half_dot(int row) {
     const auto a = smem.rows.slots[rows.slot].dout[group].view();
     const auto b = smem.out[group].view();
     float sum = 0;
     JFA_UNROLL
     for (int i = 0; i < K::C.head_dim / 16; ++i) {
       const int column = 16 * i + M::lane() % 2 * 8;
-      const auto x = a.template load<8>(row, column);
-      const auto y = b.template load<8>(row, column);
-      JFA_UNROLL
-      for (int j = 0; j < 8; ++j) sum += M::to_float(x.values[j]) * M::to_float(y.values[j]);
+      sum += dot<M>(a.template load<8>(row, column), b.template load<8>(row, column));
     }
     return sum;
   }
 
-  /// Leaves a row's statistics; beside those of a sequence's last row the rest of its tile.
+  /// Leaves a row's statistics for BackwardOfKeys.
   JFA_DEVICE void note(int query, int head, float log_sum, float slope_delta) const {
     const std::int64_t number =
         first_statistics_tile(M::load_shared(&now->out_begin), M::load_shared(&now->sequence)) +
         query / kStatisticsRows;
     float* tile = p.statistics + (head * p.head_tiles + number) * 2 * kStatisticsRows;
-    const int at = query % kStatisticsRows;
-    if (M::lane() % 2 == 0) {
-      M::store_global(tile + at, log_sum);
-      M::store_global(tile + kStatisticsRows + at, slope_delta);
-    }
-    if (query != M::load_shared(&now->q_length) - 1) return;
-    for (int i = at + 1 + M::lane() % 2; i < kStatisticsRows; i += 2) {
-      M::store_global(tile + i, __builtin_inff());
-      M::store_global(tile + kStatisticsRows + i, 0.0F);
-    }
+    note_statistics<M>(tile, query % kStatisticsRows, log_sum, slope_delta,
+                       query == M::load_shared(&now->q_length) - 1, M::lane() % 2, 2);
   }
 
   // ---- dQ
