@@ -169,6 +169,21 @@ struct Meeting {
   }
 };
 
+/// Parties of `Threads` threads each, which meet apart from one another, each at a barrier of its
+/// own: `party` is the caller's place in the list.
+template <class M, class Ids, int Threads, Name First, Name... Rest>
+struct Meetings {
+  static JFA_DEVICE void sync(int party, Site site = Site::here()) {
+    if constexpr (sizeof...(Rest) == 0) {
+      Meeting<M, First, Ids, Threads>::sync(site);
+    } else if (party == 0) {
+      Meeting<M, First, Ids, Threads>::sync(site);
+    } else {
+      Meetings<M, Ids, Threads, Rest...>::sync(party - 1, site);
+    }
+  }
+};
+
 /// The turn goes round parties of `Threads` threads each, over a named barrier of each party.
 /// Before the first `take`, somebody gives the first party its turn.
 template <class M, class Ids, int Threads, Name... Parties>

@@ -113,5 +113,9 @@ inline constexpr int kRegisterFile = 65536;
 constexpr JFA_HOST_DEVICE int launch_registers(int threads, int blocks) {
   return kRegisterFile / threads / blocks / 8 * 8;
 }
+/// What a warpgroup that gets by on `spare` a thread leaves to each of `groups` beside it.
+constexpr JFA_HOST_DEVICE int registers_beside(int spare, int groups, int blocks) {
+  return (launch_registers(128 * (1 + groups), blocks) * (1 + groups) - spare) / groups / 8 * 8;
+}
 
 }  // namespace jfa::inline JFA_BACKEND

@@ -64,8 +64,7 @@ struct BackwardOfKeys
   static constexpr int kThreads = 128 * (1 + kGroups);
   // Lists take registers of the role `schedule`.
   static constexpr int kProduceRegs = Mask::kListed ? 88 : 40;
-  static constexpr int kKeyRegs =
-      (launch_registers(kThreads, 1) * (1 + kGroups) - kProduceRegs) / kGroups / 8 * 8;
+  static constexpr int kKeyRegs = registers_beside(kProduceRegs, kGroups, 1);
   static constexpr int kClusterSize = 1;
   static constexpr int kBlocksPerProcessor = 1;
 

@@ -71,8 +71,7 @@ struct BackwardOfQueries : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy
   static constexpr int kBlocksPerProcessor = 1;
   // Who goes through lists needs more registers.
   static constexpr int kProduceRegs = Mask::kListed ? 72 : 40;
-  static constexpr int kQueryRegs = std::min(
-      240, (launch_registers(kThreads, 1) * (1 + kGroups) - kProduceRegs) / kGroups / 8 * 8);
+  static constexpr int kQueryRegs = std::min(240, registers_beside(kProduceRegs, kGroups, 1));
 
   struct Rows {
     QTile q[kGroups];

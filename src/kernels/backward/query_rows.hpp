@@ -275,12 +275,7 @@ struct QueryRows {
   }
 
   JFA_DEVICE void meet(Site site = Site::here()) const {
-    using Ids = typename K::Ids;
-    if (group == 0) {
-      Meeting<M, "first's part", Ids, 128>::sync(site);
-    } else {
-      Meeting<M, "second's part", Ids, 128>::sync(site);
-    }
+    Meetings<M, typename K::Ids, 128, "first's part", "second's part">::sync(group, site);
   }
 };
 

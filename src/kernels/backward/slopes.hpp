@@ -9,12 +9,7 @@ inline namespace JFA_BACKEND {
 /// The warpgroup `group` of the role `keys` of kernel K meets.
 template <class K>
 JFA_DEVICE void meet_keys(int group, Site site = Site::here()) {
-  using M = typename K::M;
-  if (group == 0) {
-    Meeting<M, "first half", typename K::Ids, 128>::sync(site);
-  } else {
-    Meeting<M, "second half", typename K::Ids, 128>::sync(site);
-  }
+  Meetings<typename K::M, typename K::Ids, 128, "first half", "second half">::sync(group, site);
 }
 
 /// In shared memory, where the role `queries` reads it as well, and with it K.

@@ -158,11 +158,7 @@ struct StationaryKeys {
   }
 
   JFA_DEVICE void meet(Site site = Site::here()) const {
-    if (group == 0) {
-      Meeting<M, "first keys", typename K::Ids, 128>::sync(site);
-    } else {
-      Meeting<M, "second keys", typename K::Ids, 128>::sync(site);
-    }
+    Meetings<M, typename K::Ids, 128, "first keys", "second keys">::sync(group, site);
   }
 };
 

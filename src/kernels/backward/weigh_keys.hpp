@@ -143,11 +143,7 @@ struct WeighKeys {
   }
 
   JFA_DEVICE void meet(Site site = Site::here()) const {
-    if (group == 0) {
-      Meeting<M, "dv", typename K::Ids, 128>::sync(site);
-    } else {
-      Meeting<M, "dk", typename K::Ids, 128>::sync(site);
-    }
+    Meetings<M, typename K::Ids, 128, "dv", "dk">::sync(group, site);
   }
 };
 

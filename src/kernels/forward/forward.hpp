@@ -57,8 +57,7 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
   // Who goes through lists needs more registers, and blocks of lists less.
   static constexpr int kProduceRegs =
       (kGroups == 3 ? 32 : 40) + Mask::kListed * (kGroups == 3 ? 24 : 32);
-  static constexpr int kAttendRegs =
-      (launch_registers(kThreads, C.blocks) * (1 + kGroups) - kProduceRegs) / kGroups / 8 * 8;
+  static constexpr int kAttendRegs = registers_beside(kProduceRegs, kGroups, C.blocks);
 
   static constexpr int kReaders = 3 + 4 * kGroups;  // warps that read work
   using OReady = Gate<M, "o ready", By<OncePerWarp<4>>>;

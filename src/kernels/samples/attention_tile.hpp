@@ -121,11 +121,7 @@ struct AttentionTile {
   }
 
   static JFA_DEVICE void meet(int group, Site site = Site::here()) {
-    if (group == 0) {
-      Meeting<M, "first rows", Ids, 128>::sync(site);
-    } else {
-      Meeting<M, "second rows", Ids, 128>::sync(site);
-    }
+    Meetings<M, Ids, 128, "first rows", "second rows">::sync(group, site);
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {

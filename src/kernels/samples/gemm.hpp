@@ -170,11 +170,7 @@ struct Gemm {
   }
 
   static JFA_DEVICE void meet(int group, Site site = Site::here()) {
-    if (group == 0) {
-      Meeting<M, "first half", Ids, 128>::sync(site);
-    } else {
-      Meeting<M, "second half", Ids, 128>::sync(site);
-    }
+    Meetings<M, Ids, 128, "first half", "second half">::sync(group, site);
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
