@@ -10,6 +10,7 @@ void for_each_kernel(auto add) {
   const auto add_of = [&]<int HeadDim, bool Half>() {
     add.template operator()<HeadDim, Half, Treats::Nothing>();
     add.template operator()<HeadDim, Half, Treats::Window>();
+    add.template operator()<HeadDim, Half, Treats::Lists>();
     add.template operator()<HeadDim, Half, Treats::Softcap>();
   };
   add_of.template operator()<64, false>();

@@ -154,7 +154,7 @@ Subject forward_subject(std::string name, const Case& c, const Options& options,
 
 /// Blackwell's kernel: one group of rows and two, several tiles, blocks that only one group visits;
 /// scores large enough to move a row's shift; more tiles of a single block than there is work at
-/// once.
+/// once; lists that differ within a group, with rows and groups without any block.
 std::vector<Subject> blackwell_subjects() {
   Case c;
   c.q_lengths = {130, 300, 1, 0, 260, 40, 40, 40, 40, 40, 40, 40, 40, 40};
@@ -167,9 +167,14 @@ std::vector<Subject> blackwell_subjects() {
   masked.kv_lengths = {260, 700, 1, 7, 400};
   Options causal;
   causal.mask.causal = true;
+  Case listed;
+  listed.block_sparse = BlockPattern{64, 64, 1, 0};
+  listed.q_lengths = {300, 60, 520};
+  listed.kv_lengths = {900, 130, 65};
   const ForwardKernels kernels = emulated_blackwell_forward_kernels();
   return {forward_subject("forward_blackwell", c, large, kernels),
-          forward_subject("forward_blackwell_128", masked, causal, kernels)};
+          forward_subject("forward_blackwell_128", masked, causal, kernels),
+          forward_subject("forward_blackwell_listed", listed, {}, kernels)};
 }
 
 // ---- backward
@@ -367,7 +372,8 @@ std::vector<Subject> apart_subjects() {
 }
 
 /// Blackwell's kernel: blocks of keys of one visit and of several, more of none than there are
-/// slots; dQ that is written, added up, in turn too, and kept.
+/// slots; dQ that is written, added up, in turn too, and kept; lists that differ within a tile, a
+/// piece of work for each of two heads.
 std::vector<Subject> blackwell_backward_subjects() {
   Case c;
   c.q_lengths = {200, 70, 0, 1, 520};
@@ -384,13 +390,17 @@ std::vector<Subject> blackwell_backward_subjects() {
   Case long_keys;
   long_keys.q_lengths = {140, 1};
   long_keys.kv_lengths = {500, 200};
+  Case listed = with_lengths({300, 60}, {260, 130});
+  listed.heads_q = 2;
+  listed.block_sparse = BlockPattern{64, 64, 1, 0};
   Options in_turn;
   in_turn.deterministic = true;
   const BackwardKernels kernels = emulated_blackwell_backward_kernels();
   return {backward_subject("backward_blackwell", c, {}, 1, kernels),
           backward_subject("backward_blackwell_128", wide, {}, 1, kernels),
           backward_subject("backward_blackwell_broadcast", shared, {}, 1, kernels),
-          backward_subject("backward_blackwell_in_turn", long_keys, in_turn, 2, kernels)};
+          backward_subject("backward_blackwell_in_turn", long_keys, in_turn, 2, kernels),
+          backward_subject("backward_blackwell_listed", listed, in_turn, 2, kernels)};
 }
 
 }  // namespace

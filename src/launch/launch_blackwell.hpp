@@ -10,17 +10,6 @@
 namespace jfa {
 inline namespace JFA_BACKEND {
 
-/// The kernel of a family that treats scores so: those that apply a softcap take windows, and none
-/// visits the blocks of lists.
-template <Treats What, class Family>
-struct WindowTreated : Treated<What, Family> {
-  static_assert(What != Treats::Lists, "lists are not supported yet");
-};
-template <class Family>
-struct WindowTreated<Treats::Softcap, Family> {
-  using K = typename Family::template K<WindowMask, CappedScores>;
-};
-
 template <class M, ForwardConfig C>
 struct BlackwellForwardFamily {
   template <template <class> class Mask, template <class> class Scores>
@@ -37,25 +26,24 @@ constexpr KernelTraits blackwell_traits() {
   return {.dtype = Half ? DType::kF16 : DType::kBf16,
           .head_dim = HeadDim,
           .masked = What != Treats::Nothing,
-          .listed = false,
+          .listed = What == Treats::Lists || What == Treats::Softcap,
           .capped = What == Treats::Softcap};
 }
 
 /// The forward kernel of a machine M for `head_dim` columns, as launched on a Queue.
 template <class Queue, class M, int HeadDim, bool Half, Treats What>
 ForwardKernel<Queue> blackwell_forward_kernel() {
-  constexpr ForwardConfig kConfig = blackwell_forward_config(HeadDim, Half);
-  using K = typename WindowTreated<What, BlackwellForwardFamily<M, kConfig>>::K;
-  return {{blackwell_traits<HeadDim, Half, What>(), K::kTileRows, 0, false},
-          K::item_shape,
-          launch_forward<K, Queue>};
+  constexpr KernelTraits kTraits = blackwell_traits<HeadDim, Half, What>();
+  constexpr ForwardConfig kConfig = blackwell_forward_config(HeadDim, Half, kTraits.listed);
+  using K = typename Treated<What, BlackwellForwardFamily<M, kConfig>>::K;
+  return {{kTraits, K::kTileRows, 0, false}, K::item_shape, launch_forward<K, Queue>};
 }
 
 /// The backward kernel, the same.
 template <class Queue, class M, int HeadDim, bool Half, Treats What>
 BackwardKernel<Queue> blackwell_backward_kernel() {
   constexpr BackwardConfig kConfig = blackwell_backward_config(HeadDim, Half);
-  using K = typename WindowTreated<What, BlackwellBackwardFamily<M, kConfig>>::K;
+  using K = typename Treated<What, BlackwellBackwardFamily<M, kConfig>>::K;
   return {blackwell_traits<HeadDim, Half, What>(), key_shape<K>, nullptr, backward_sizes<K>,
           launch_backward<K, Queue>};
 }

@@ -13,11 +13,13 @@
 #define JFA_DEVICE __device__ __forceinline__
 #define JFA_HOST_DEVICE __host__ __device__ __forceinline__
 #define JFA_UNROLL _Pragma("unroll")
+#define JFA_ROLLED _Pragma("unroll 1")
 #else
 #define JFA_BACKEND emulated
 #define JFA_DEVICE inline
 #define JFA_HOST_DEVICE inline
 #define JFA_UNROLL
+#define JFA_ROLLED
 #include "machine/emulator/site.hpp"
 #endif
 

@@ -11,7 +11,6 @@ class BlackwellEngine : public GpuKernelEngine {
   Limits limits() const override {
     Limits limits = GpuKernelEngine::limits();
     limits.slow = true;
-    limits.block_sparse = false;
     limits.max_head_dim = 128;
     return limits;
   }

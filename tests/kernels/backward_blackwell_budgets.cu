@@ -15,7 +15,8 @@ void launch_backward() {
   constexpr BackwardConfig kConfig = blackwell_backward_config(HeadDim, Half);
   launch<BackwardBlackwell<Blackwell, kConfig>>(1, {}, nullptr);
   launch<BackwardBlackwell<Blackwell, kConfig, WindowMask>>(1, {}, nullptr);
-  launch<BackwardBlackwell<Blackwell, kConfig, WindowMask, CappedScores>>(1, {}, nullptr);
+  launch<BackwardBlackwell<Blackwell, kConfig, ListedMask>>(1, {}, nullptr);
+  launch<BackwardBlackwell<Blackwell, kConfig, ListedMask, CappedScores>>(1, {}, nullptr);
 }
 
 void launch_all() {

@@ -16,8 +16,8 @@ using Plain64 = BackwardBlackwell<M, k64>;
 using Plain128 = BackwardBlackwell<M, k128>;
 using Masked64 = BackwardBlackwell<M, k64, WindowMask>;
 using Masked128 = BackwardBlackwell<M, k128, WindowMask>;
-using Capped64 = BackwardBlackwell<M, k64, WindowMask, CappedScores>;
-using Capped128 = BackwardBlackwell<M, k128, WindowMask, CappedScores>;
+using Capped64 = BackwardBlackwell<M, k64, ListedMask, CappedScores>;
+using Capped128 = BackwardBlackwell<M, k128, ListedMask, CappedScores>;
 
 Case of_dim(std::int64_t head_dim, Case c) {
   c.head_dim = head_dim;

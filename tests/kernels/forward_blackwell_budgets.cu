@@ -13,10 +13,12 @@ inline namespace gpu {
 
 template <int HeadDim, bool Half>
 void launch_forward() {
-  constexpr ForwardConfig kConfig = blackwell_forward_config(HeadDim, Half);
+  constexpr ForwardConfig kConfig = blackwell_forward_config(HeadDim, Half, false);
   launch<ForwardBlackwell<Blackwell, kConfig>>(1, {}, nullptr);
   launch<ForwardBlackwell<Blackwell, kConfig, WindowMask>>(1, {}, nullptr);
-  launch<ForwardBlackwell<Blackwell, kConfig, WindowMask, CappedScores>>(1, {}, nullptr);
+  constexpr ForwardConfig kLists = blackwell_forward_config(HeadDim, Half, true);
+  launch<ForwardBlackwell<Blackwell, kLists, ListedMask>>(1, {}, nullptr);
+  launch<ForwardBlackwell<Blackwell, kLists, ListedMask, CappedScores>>(1, {}, nullptr);
 }
 
 void launch_all() {

@@ -11,17 +11,25 @@ inline namespace emulated {
 namespace {
 
 using M = EmulatedBlackwell;
-constexpr ForwardConfig k64 = blackwell_forward_config(64, false);
-constexpr ForwardConfig k128 = blackwell_forward_config(128, false);
+constexpr ForwardConfig k64 = blackwell_forward_config(64, false, false);
+constexpr ForwardConfig k128 = blackwell_forward_config(128, false, false);
 // Few slots, no polynomial, and fp16.
 constexpr ForwardConfig kScarce = {
     .head_dim = 64, .q_slots = 1, .kv_slots = 3, .shares_keys = false};
-constexpr ForwardConfig kHalf64 = blackwell_forward_config(64, true);
-constexpr ForwardConfig kHalf128 = blackwell_forward_config(128, true);
+constexpr ForwardConfig kHalf64 = blackwell_forward_config(64, true, false);
+constexpr ForwardConfig kHalf128 = blackwell_forward_config(128, true, false);
 using Plain64 = ForwardBlackwell<M, k64>;
 using Masked64 = ForwardBlackwell<M, k64, WindowMask>;
 using Masked128 = ForwardBlackwell<M, k128, WindowMask>;
-using Capped64 = ForwardBlackwell<M, k64, WindowMask, CappedScores>;
+// For lists; the latter with few slots.
+constexpr ForwardConfig kLists64 = blackwell_forward_config(64, false, true);
+constexpr ForwardConfig kLists128 = blackwell_forward_config(128, false, true);
+constexpr ForwardConfig kListsScarce = {
+    .head_dim = 64, .keys = 64, .q_slots = 1, .kv_slots = 3, .shares_keys = false};
+using Listed64 = ForwardBlackwell<M, kLists64, ListedMask>;
+using Listed128 = ForwardBlackwell<M, kLists128, ListedMask>;
+using ListedScarce = ForwardBlackwell<M, kListsScarce, ListedMask>;
+using Capped64 = ForwardBlackwell<M, kLists64, ListedMask, CappedScores>;
 
 TEST(ForwardBlackwell, LengthGrid) { check_length_grid<Plain64>(); }
 TEST(ForwardBlackwell, LengthGridDim128) { check_length_grid<ForwardBlackwell<M, k128>>(); }
@@ -60,6 +68,17 @@ TEST(ForwardBlackwell, AllSequencesEmpty) { check_empty<Plain64>(); }
 TEST(ForwardBlackwell, Masks) { check_masks<Masked64>(0); }
 TEST(ForwardBlackwell, MasksDim128) { check_masks<Masked128>(3); }
 TEST(ForwardBlackwell, MasksScarce) { check_masks<ForwardBlackwell<M, kScarce, WindowMask>>(5); }
+TEST(ForwardBlackwell, BlockLists) {
+  check_lists<Listed64>();
+  check_lists<Listed128>();
+  check_lists<ListedScarce>();
+}
+/// A kernel for lists computes what has none.
+TEST(ForwardBlackwell, NoBlockLists) {
+  check_masks<Listed64>(2);
+  check_length_grid<Listed64>();
+}
+TEST(ForwardBlackwell, BlockListsOfGroupedHeads) { check_grouped_lists<Listed64>(); }
 TEST(ForwardBlackwell, GroupedHeads) { check_grouped_heads<Plain64, Masked64>(); }
 TEST(ForwardBlackwell, BroadcastQueries) { check_broadcast<Plain64>(); }
 TEST(ForwardBlackwell, GapsAndCapacity) { check_gaps<Plain64>(); }
@@ -77,6 +96,7 @@ TEST(ForwardBlackwell, ScalesAndSoftcap) {
 TEST(ForwardBlackwell, BlocksDoNotMatter) {
   check_same_bits<Plain64>();
   check_same_bits<Masked64>();
+  check_same_bits<Listed64>();
 }
 
 /// Scores so large that a row's shift moves from block to block, and outputs are scaled.

@@ -157,6 +157,37 @@ void check_grouped_heads() {
   }
 }
 
+/// Bands and the first blocks, rows without any block, more queries than keys, causal besides.
+template <class K>
+void check_lists() {
+  std::uint64_t turn = 0;
+  const BlockPattern patterns[] = {
+      {64, 64, 0, 0}, {64, 64, 1, 1}, {128, 64, 2, 0}, {64, 128, 0, 2}};
+  for (const BlockPattern& pattern : patterns) {
+    for (const bool causal : {false, true}) {
+      Case c = small_case({330, 200, 70, 0, 5}, {700, 65, 300, 80, 0});
+      c.block_sparse = pattern;
+      c.causal = causal;
+      check_turn<K>(c, turn++);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+/// Lists for heads of a group, packed into rows, and for broadcast queries.
+template <class K>
+void check_grouped_lists() {
+  Case c = small_case({100, 70}, {300, 200});
+  c.heads_q = 4;
+  c.heads_kv = 2;
+  c.block_sparse = BlockPattern{64, 64, 1, 1};
+  check_turn<K>(c, 3);
+  c.q_lengths.clear();
+  c.broadcast_q = true;
+  c.q_length = 130;
+  check_turn<K>(c, 4);
+}
+
 /// Equal bits, whichever tiles a block takes one after the other.
 template <class K>
 void check_same_bits() {

@@ -84,23 +84,6 @@ TEST(ForwardEmulated, BlocksPassedBy) {
   }
 }
 
-/// Bands and the first blocks, rows without any block, more queries than keys, causal besides.
-template <class K>
-void check_lists() {
-  std::uint64_t turn = 0;
-  const BlockPattern patterns[] = {
-      {64, 64, 0, 0}, {64, 64, 1, 1}, {128, 64, 2, 0}, {64, 128, 0, 2}};
-  for (const BlockPattern& pattern : patterns) {
-    for (const bool causal : {false, true}) {
-      Case c = small_case({330, 200, 70, 0, 5}, {700, 65, 300, 80, 0});
-      c.block_sparse = pattern;
-      c.causal = causal;
-      check_turn<K>(c, turn++);
-      if (testing::Test::HasFatalFailure()) return;
-    }
-  }
-}
-
 TEST(ForwardEmulated, BlockLists) {
   check_lists<Forward<M, ForwardConfig{.head_dim = 64, .groups = 3, .keys = 64, .kv_slots = 8},
                       ListedMask>>();
@@ -114,17 +97,8 @@ TEST(ForwardEmulated, NoBlockLists) {
 }
 
 TEST(ForwardEmulated, BlockListsOfGroupedHeads) {
-  using K =
-      Forward<M, ForwardConfig{.head_dim = 64, .groups = 3, .keys = 64, .kv_slots = 8}, ListedMask>;
-  Case c = small_case({100, 70}, {300, 200});
-  c.heads_q = 4;
-  c.heads_kv = 2;
-  c.block_sparse = BlockPattern{64, 64, 1, 1};
-  check_turn<K>(c, 3);
-  c.q_lengths.clear();
-  c.broadcast_q = true;
-  c.q_length = 130;
-  check_turn<K>(c, 4);
+  check_grouped_lists<Forward<
+      M, ForwardConfig{.head_dim = 64, .groups = 3, .keys = 64, .kv_slots = 8}, ListedMask>>();
 }
 
 TEST(ForwardEmulated, GroupedHeads) {

@@ -30,6 +30,9 @@
 //   multiply --dq--> drain --drained--> multiply
 //   multiply --sums, after a block's last tile--> weigh
 //
+// With lists, a block of keys comes in pieces of work, which name its visits: listed_visits.hpp.
+// Drain and weigh have 144 registers, the others 80.
+//
 // SMEM at head_dim 128, 226 KiB: K and V, 32 KiB each (dK and dV are staged there); 2 tiles of Q
 // and 1 of dO, 32 KiB each; dS 32 KiB; 2 parts of dQ, 16 KiB each; statistics, work.
 // Tensor memory: S^T, 128 columns, P^T over it; dP^T, 128 columns, dS^T and then dQ over it; dV and
@@ -61,15 +64,14 @@ struct BackwardBlackwell
   using Base::C;
   using Base::kQueries;
   using Base::kStatisticsTiles;
-  using Base::kWorkSlots;
   using typename Base::KvTile;
   using typename Base::M;
+  using typename Base::Mask;
   using typename Base::QTile;
   using typename Base::RowTile;
   using typename Base::T;
   using typename Base::Work;
   using DqLayout = DqOfRows;
-  static_assert(!Base::Mask::kListed, "lists are not supported yet");
 
   static constexpr int kThreads = 512;
   static constexpr int kClusterSize = 1;
@@ -78,6 +80,10 @@ struct BackwardBlackwell
   static constexpr int kGroupQueries = 64;
   static constexpr int kWeighWarps = 8;
   static constexpr int kReaders = 4 + kWeighWarps + 3;  // warps that read work
+  /// Who goes through lists needs more registers, and their visits room.
+  static constexpr int kDriveRegs = Mask::kListed ? 80 : 56;
+  static constexpr int kRowRegs = Mask::kListed ? 144 : 152;
+  static constexpr int kWorkSlots = Mask::kListed ? 2 : 3;
 
   struct Kv {
     KvTile k;
@@ -102,6 +108,7 @@ struct BackwardBlackwell
     DsTile ds;  // dS^T
     DqPart dq[C.dq_slots];
     Statistics statistics[C.q_slots];
+    typename Base::Visits visits[kWorkSlots];
     Ring<M, "work", Work, kWorkSlots, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
     Ring<M, "k, v", Apart<sizeof(Kv)>, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<kWeighWarps + 1>>>
         kv_ring;
@@ -163,15 +170,15 @@ struct BackwardBlackwell
     with_tmem<Tmem>(
         smem.tmem, [&] { init(smem); },
         [&](const Tmem& tmem) {
-          warp_roles<M>(role<"drain", Warps{0, 4}, Regs{152}>([&] {
+          warp_roles<M>(role<"drain", Warps{0, 4}, Regs{kRowRegs}>([&] {
                           DrainDq<BackwardBlackwell> drain{p, smem};
                           drain.run(tmem);
                         }),
-                        role<"weigh", Warps{4, 8}, Regs{152}>([&] {
+                        role<"weigh", Warps{4, 8}, Regs{kRowRegs}>([&] {
                           WeighKeys<BackwardBlackwell> weigh{p, smem, M::warp_index() / 4 - 1};
                           weigh.run(tmem);
                         }),
-                        role<"drive", Warps{12, 4}, Regs{56}>([&] {
+                        role<"drive", Warps{12, 4}, Regs{kDriveRegs}>([&] {
                           warp_roles<M>(
                               role<"multiply", Warps{12, 1}>([&] {
                                 GradientProducts<BackwardBlackwell> products{p, smem};

@@ -39,6 +39,7 @@ struct DrainDq : DqPlaces<K> {
       typename K::Place at{field(work, &Work::first_tile), 0};
       for (int i = 0; i < tiles * p.heads; ++i, at.next(p)) {
         take(place);
+        if constexpr (K::Mask::kListed) at = {K::listed_visit(smem, work, i) / K::kNames, 0};
         bring(work, at.head, at.tile, i);
       }
       smem.work.release(r);

@@ -59,12 +59,17 @@ JFA_DEVICE float score_factor(const Scores& scores) {
   return Scores::kBends ? scores.scale() : scores.slope() * kLog2E;
 }
 
+/// What becomes 0 of a prepared score.
+JFA_DEVICE float hidden_score(float factor) {
+  return factor < 0 ? __builtin_inff() : -__builtin_inff();
+}
+
 /// Hides from S^T, whose rows are keys from `first_key` on, what the mask hides, and its columns
 /// from `queries` on: there, zeros times an infinite key would be NaN.
 template <class Mask, class Scores>
 JFA_DEVICE void hide_transposed(Scores& s, const Mask& mask, int first_key, int queries,
                                 float factor) {
-  const float hidden = factor < 0 ? __builtin_inff() : -__builtin_inff();
+  const float hidden = hidden_score(factor);
   if (queries < Scores::kCols) {
     s.apply([&](int, int col, float& v) { v = col < queries ? v : hidden; });
   }

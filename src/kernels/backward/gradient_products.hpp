@@ -32,33 +32,42 @@ struct GradientProducts {
   typename M::Phase slopes = M::Phase::first();
   typename M::Phase drained = M::Phase::first();
   bool draining = false;  // dQ of the tile before lies where dP is to come
+  int visits = 0;         // of the block of keys in hand
 
   JFA_DEVICE void run(const Tmem& tmem) {
     auto r = smem.work.reader();
     for (;;) {
-      const int tiles = M::uniform(M::load_shared(&smem.work.wait(r).tiles));
+      const Work& work = smem.work.wait(r);
+      const int tiles = M::uniform(M::load_shared(&work.tiles));
+      const bool ends = K::ends_block(work);
       smem.work.release(r);
       if (tiles < 0) break;
       smem.kv_ring.wait(kv);
-      if (tiles > 0) sweep(tmem, tiles * p.heads);
-      smem.kv_ring.release(kv);  // those who write the sums wait for the MMAs
+      for (int i = 0; i < tiles * p.heads; ++i) visit(tmem);
+      if (ends) finish(tmem);
     }
     smem.q_ring.drain(q);  // nobody else waits for the last commits
     smem.dout_ring.drain(dout);
   }
 
-  /// The tiles of one block of keys.
-  JFA_DEVICE void sweep(const Tmem& tmem, int visits) {
-    for (int visit = 0; visit < visits; ++visit) {
-      smem.q_ring.wait(q);
-      mma(tmem.template at<"scores">(), smem.kv[kv.slot].k, smem.q[q.slot], false);
-      smem.scores.open();
-      q.advance();
-      if (visit > 0) use_slopes(tmem, visit > 1);
-      add_values(tmem, visit > 0);
+  JFA_DEVICE void visit(const Tmem& tmem) {
+    smem.q_ring.wait(q);
+    mma(tmem.template at<"scores">(), smem.kv[kv.slot].k, smem.q[q.slot], false);
+    smem.scores.open();
+    q.advance();
+    if (visits > 0) use_slopes(tmem, visits > 1);
+    add_values(tmem, visits > 0);
+    ++visits;
+  }
+
+  /// The end of a block of keys.
+  JFA_DEVICE void finish(const Tmem& tmem) {
+    if (visits > 0) {
+      use_slopes(tmem, visits > 1);
+      smem.sums.open();
     }
-    use_slopes(tmem, visits > 1);
-    smem.sums.open();
+    visits = 0;
+    smem.kv_ring.release(kv);  // those who write the sums wait for the MMAs
   }
 
   /// dP, and dV += P^T dO.

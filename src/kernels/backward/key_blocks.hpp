@@ -98,9 +98,11 @@ struct KeyBlocks {
 
   /// With lists: the tiles of a piece of work, one a lane of the role that finds them.
   struct ListedTiles {
-    int tile[32];    // times 4, plus which halves of the keys the lists name
+    int tile[32];    // times kNames, plus what lists name
     int before[32];  // blocks of keys that add to the tile before
   };
+  /// A bit for each 64 queries of a tile and half of a block's keys.
+  static constexpr int kNames = 1 << 2 * (kQueries / 64);
   struct NoTiles {};
   using Visits = std::conditional_t<Mask::kListed, ListedTiles, NoTiles>;
 
@@ -146,11 +148,25 @@ struct KeyBlocks {
     }
   };
 
+  /// Whether a piece of work is its block's first, or last.
+  static JFA_DEVICE bool begins_block(const Work& work) {
+    return !Mask::kListed || M::uniform(M::load_shared(&work.part)) % 2 != 0;
+  }
+  static JFA_DEVICE bool ends_block(const Work& work) {
+    return !Mask::kListed || M::uniform(M::load_shared(&work.part)) >= 2;
+  }
+  /// With lists, what ListedTiles say of a visit.
+  static JFA_DEVICE int listed_visit(const auto& smem, const Work& work, int visit) {
+    const auto& listed = smem.visits[M::uniform(M::load_shared(&work.slot))];
+    return M::uniform(M::load_shared(&listed.tile[visit]));
+  }
+
+  static constexpr bool kPairs = Shape.pairs && !Mask::kListed;
   static constexpr bool kAddsToKept = true;  // which must hold zeros before
 
   /// How the plan must cut sequences.
   static KeyShape item_shape(const BackwardArguments<T>& a) {
-    const bool pairs = Shape.pairs && a.blocks > 1 && !a.broadcast() && !Mask::kListed;
+    const bool pairs = kPairs && a.blocks > 1 && !a.broadcast();
     return {kKeys, kQueries, a.heads_q / a.heads_kv, pairs};
   }
 
@@ -263,11 +279,12 @@ struct KeyBlocks {
   /// blocks that have fewer of the items before.
   template <class Publish>
   static JFA_DEVICE void take_items(const Params& p, Publish publish) {
-    const int leading = p.shape.pairs ? M::load_global(&p.plan[p.batch].items) * p.heads_kv : 0;
+    const bool pairs = kPairs && p.shape.pairs;
+    const int leading = pairs ? M::load_global(&p.plan[p.batch].items) * p.heads_kv : 0;
     const int items = M::load_global(&p.plan[p.batch].first_item) * p.heads_kv;
     const bool in_turn = p.turns != nullptr;
     int at = 0;
-    take_pairs(p, leading, at, publish);
+    if (pairs) take_pairs(p, leading, at, publish);
     const int turn = M::block_index() - leading % M::grid_size();
     for (int item = leading + (turn < 0 ? turn + M::grid_size() : turn); item < items;) {
       const int ticket = !in_turn && M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;

@@ -145,9 +145,8 @@ struct KeyGroup {
   /// With lists, what the visit is to.
   JFA_DEVICE void find_tile() {
     if constexpr (Mask::kListed) {
-      const auto& listed = smem.visits[field(&Work::slot)];
-      const int found = M::uniform(M::load_shared(&listed.tile[visit]));
-      place.tile = found / 4;
+      const int found = K::listed_visit(smem, *now, visit);
+      place.tile = found / K::kNames;
       named = (found >> (K::C.split ? 0 : group) & 1) != 0;
     }
   }
@@ -238,7 +237,7 @@ struct KeyGroup {
     }
     const float factor = score_factor(scores);
     if constexpr (Mask::kListed) {
-      if (!named) s.fill(factor < 0 ? __builtin_inff() : -__builtin_inff());
+      if (!named) s.fill(hidden_score(factor));
     }
     hide_transposed(s, mask(), field(&Work::first_key) + first_key(),
                     field(&Work::q_length) - place.tile * K::kQueries, factor);

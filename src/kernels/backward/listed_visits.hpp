@@ -1,6 +1,8 @@
-// How the role `schedule` of BackwardByKeys finds the tiles that a block-sparse mask lets a block
-// of keys visit.
+// How the role `schedule` of the backward kernels by keys finds the tiles that a block-sparse mask
+// lets a block of keys visit.
 #pragma once
+
+#include <algorithm>
 
 #include "kernels/backward/gradient.hpp"
 #include "plan/transpose.hpp"
@@ -9,18 +11,21 @@ namespace jfa {
 inline namespace JFA_BACKEND {
 
 /// Cuts one block of keys into pieces of work for the role's warp, of up to 32 visits each, and one
-/// without any, the last. `K` is the kernel, BackwardByKeys<...>; `Writer` its ring's.
+/// without any, the last. `K` is the kernel; `Writer` its ring's.
 template <class K, class Writer>
 struct ListedVisits {
   using M = typename K::M;
   using Work = typename K::Work;
   static constexpr int kMost = 32;
+  static constexpr int kPart = 64;  // what blocks of lists are multiples of
+  static constexpr int kParts = K::kQueries / kPart;
 
   const typename K::BlockParams& p;
   typename K::Smem& smem;
   Writer& to;
   int tile = 0;    // of the lane's visit, as Visits holds it
   int before = 0;  // of the lane's visit
+  int last = 0;    // tile that was added
   int count = 0;
   bool first = true;
 
@@ -40,11 +45,11 @@ struct ListedVisits {
   JFA_DEVICE void walk(const Work& work) {
     const BlockLists& lists = p.mask.lists;
     if (lists.row_offsets.data == nullptr) {  // a softcap's kernel takes calls without lists
-      for (int i = 0; i < work.tiles; ++i) add(work, 0, work.first_tile + i, 3);
+      for (int i = 0; i < work.tiles; ++i) add(work, work.first_tile + i, K::kNames - 1);
       return;
     }
-    const int second = work.first_key + K::kGroupKeys;
-    const bool two = !K::C.split && second < work.kv_length &&
+    const int second = work.first_key + kPart;
+    const bool two = K::kKeys > kPart && second < work.kv_length &&
                      second / lists.block_kv != work.first_key / lists.block_kv;
     SeeingRows<M> a = rows_of(work, work.first_key);
     SeeingRows<M> b{};
@@ -67,44 +72,59 @@ struct ListedVisits {
     return SeeingRows<M>::of(p.lists, head, place);
   }
 
-  /// Those tiles of a block of queries that the window lets the keys see.
+  /// Those parts of a block of queries that stand in tiles which the window lets the keys see.
   JFA_DEVICE void add_tiles(const Work& work, int row, int halves) {
-    const std::int64_t each = p.mask.lists.block_q / K::kQueries;
-    const std::int64_t begin = row * each;
-    const std::int64_t end = begin + each;
-    const std::int64_t seen_end = std::int64_t{work.first_tile} + work.tiles;
-    std::int64_t at = begin > work.first_tile ? begin : work.first_tile;
-    for (; at < end && at < seen_end; ++at) add(work, row, static_cast<int>(at), halves);
+    const int each = p.mask.lists.block_q / kPart;
+    const int seen = work.first_tile * kParts;
+    const int end = std::min(row * each + each, seen + work.tiles * kParts);
+    for (int at = std::max(row * each, seen); at < end; ++at) {
+      add(work, at / kParts, halves << 2 * (at % kParts));
+    }
   }
 
-  JFA_DEVICE void add(const Work& work, int row, int of_tile, int halves) {
-    const int earlier = p.turns != nullptr ? blocks_before(work, row, of_tile) : 0;
+  /// Parts of a tile come one after the other.
+  JFA_DEVICE void add(const Work& work, int of_tile, int names) {
+    if (kParts > 1 && count > 0 && of_tile == last) {
+      if (M::lane() == count - 1) tile |= names;
+      return;
+    }
+    if (count == kMost) hand_over(work, 0);
+    const int earlier = p.turns != nullptr ? blocks_before(work, of_tile) : 0;
     if (M::lane() == count) {
-      tile = of_tile * 4 + halves;
+      tile = of_tile * K::kNames + names;
       before = earlier;
     }
-    if (++count == kMost) hand_over(work, 0);
+    last = of_tile;
+    ++count;
   }
 
   /// The blocks of keys before this one that visit a tile.
-  JFA_DEVICE int blocks_before(const Work& work, int row, int of_tile) const {
+  JFA_DEVICE int blocks_before(const Work& work, int of_tile) const {
     const Range seen = K::blocks(p.mask, of_tile, {work.q_length, work.kv_length});
     const int own = work.first_key / K::kKeys;
     if (p.mask.lists.row_offsets.data == nullptr) return own - static_cast<int>(seen.begin);
     int sum = 0;
     for (int at = static_cast<int>(seen.begin) + M::lane(); at - M::lane() < own; at += 32) {
-      const int key = at * K::kKeys;
-      const bool visits =
-          at < own && (sees(work, row, key) || (!K::C.split && sees(work, row, key + 64)));
-      sum += count_bits(M::ballot(visits));
+      sum += count_bits(M::ballot(at < own && visits(work, of_tile, at * K::kKeys)));
     }
     return sum;
   }
-  JFA_DEVICE bool sees(const Work& work, int row, int key) const {
+  JFA_DEVICE bool visits(const Work& work, int of_tile, int first_key) const {
+    bool any = false;
+    JFA_ROLLED
+    for (int query = of_tile * K::kQueries; query < (of_tile + 1) * K::kQueries; query += kPart) {
+      JFA_ROLLED
+      for (int key = first_key; key < first_key + K::kKeys; key += kPart) {
+        any = any || sees(work, query, key);
+      }
+    }
+    return any;
+  }
+  JFA_DEVICE bool sees(const Work& work, int query, int key) const {
     const BlockLists& lists = p.mask.lists;
     const std::int64_t first_row = M::load_global(lists.first_rows + work.sequence);
-    return key < work.kv_length &&
-           names<M>(lists, work.q_head, first_row + row, key / lists.block_kv);
+    return query < work.q_length && key < work.kv_length &&
+           names<M>(lists, work.q_head, first_row + query / lists.block_q, key / lists.block_kv);
   }
 
   /// `part` is 2 for the last piece.

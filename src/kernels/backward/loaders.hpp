@@ -48,7 +48,7 @@ struct QueryTiles {
       for (int visit = 0; visit < visits; ++visit) {
         if constexpr (K::Mask::kListed) {
           const auto& listed = smem.visits[M::load_shared(&work.slot)];
-          place.tile = M::load_shared(&listed.tile[visit]) / 4;
+          place.tile = M::load_shared(&listed.tile[visit]) / K::kNames;
         }
         load(work, place);
         place.next(p);

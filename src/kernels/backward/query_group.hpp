@@ -39,18 +39,13 @@ struct QueryGroup : DqPlaces<K> {
       smem.kv_ring.wait(kv);
       typename K::Place place{field(work, &Work::first_tile), 0};
       for (int i = 0; i < tiles * p.heads; ++i, place.next(p)) {
-        if constexpr (Mask::kListed) place.tile = listed_tile(work, i);
+        if constexpr (Mask::kListed) place.tile = K::listed_visit(smem, work, i) / K::kNames;
         visit(work, place.head, place.tile, i);
       }
-      if (!Mask::kListed || field(work, &Work::part) >= 2) smem.kv_ring.release(kv);
+      if (K::ends_block(work)) smem.kv_ring.release(kv);
       smem.work.release(r);
     }
     if (lead) wait_read<M>();
-  }
-
-  JFA_DEVICE int listed_tile(const Work& work, int visit) const {
-    const auto& listed = smem.visits[field(work, &Work::slot)];
-    return M::uniform(M::load_shared(&listed.tile[visit])) / 4;
   }
 
   JFA_DEVICE void visit(const Work& work, int head, int tile, int number) {

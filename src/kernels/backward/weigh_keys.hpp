@@ -27,8 +27,7 @@ struct WeighKeys {
   const int group;
   typename decltype(Smem::kv_ring)::Cursor kv = {};
   typename decltype(Smem::q_ring)::Cursor q = {};  // its statistics
-  typename M::Phase scores = M::Phase::first();
-  typename M::Phase gradients = M::Phase::first();
+  typename M::Phase visit = M::Phase::first();     // of scores and of gradients
   typename M::Phase sums = M::Phase::first();
   RowOperand<M, T, kQueries> weights;                      // P^T, then dS^T
   RowOperand<M, T, Scores::kBends ? kQueries : 16> bends;  // used where scores bend
@@ -50,17 +49,32 @@ struct WeighKeys {
       smem.kv_ring.wait(kv);
       typename K::Place place{field(work, &Work::first_tile), 0};
       for (int i = 0; i < tiles * p.heads; ++i, place.next(p)) {
-        make_weights(work, place.tile, s);
+        make_weights(work, place.tile, i, s);
         make_slopes(dp);
         q.advance();
       }
-      if (tiles > 0) {
-        smem.sums.pass(sums);
-        M::tensor_fence_after();  // dV and dK, added to by MMAs, before they are loaded
+      if (K::ends_block(work)) {
+        const bool seen = tiles > 0 || !K::begins_block(work);
+        if (seen) {
+          smem.sums.pass(sums);
+          M::tensor_fence_after();  // dV and dK, added to by MMAs, before they are loaded
+        }
+        write(work, seen, group == 0 ? tmem.template at<"dv">() : tmem.template at<"dk">());
+        smem.kv_ring.release(kv);
       }
-      write(work, tiles > 0, group == 0 ? tmem.template at<"dv">() : tmem.template at<"dk">());
-      smem.kv_ring.release(kv);
       smem.work.release(r);
+    }
+  }
+
+  /// With lists, what a visit is to, and whether they name the thread's keys for the group's
+  /// queries.
+  JFA_DEVICE bool find_tile(const Work& work, int number, int& tile) const {
+    if constexpr (!Mask::kListed) {
+      return true;
+    } else {
+      const int found = K::listed_visit(smem, work, number);
+      tile = found / K::kNames;
+      return (found >> (2 * group + M::warp_index() % 4 / 2) & 1) != 0;
     }
   }
 
@@ -69,9 +83,10 @@ struct WeighKeys {
   }
 
   /// S^T to P^T, in place.
-  JFA_DEVICE void make_weights(const Work& work, int tile, const auto& place) {
+  JFA_DEVICE void make_weights(const Work& work, int tile, int number, const auto& place) {
     RowFragment<M, kQueries> s;
     smem.q_ring.wait(q);
+    auto scores = visit;
     smem.scores.pass(scores);
     M::tensor_fence_after();  // S, written by MMAs, before it is loaded
     tmem_load(s, place);
@@ -82,6 +97,7 @@ struct WeighKeys {
       keep_bends<T>(bends, s, policy);
     }
     const float factor = score_factor(policy);
+    if (!find_tile(work, number, tile)) s.fill(hidden_score(factor));
     const int first = tile * K::kQueries + group * kQueries;
     const int q_length = field(work, &Work::q_length);
     const Mask mask{p.mask, TileRows{.first = first,
@@ -100,7 +116,7 @@ struct WeighKeys {
   /// dP^T to dS^T, in place and in shared memory.
   JFA_DEVICE void make_slopes(const auto& place) {
     RowFragment<M, kQueries> dp;
-    smem.gradients.pass(gradients);
+    smem.gradients.pass(visit);
     M::tensor_fence_after();  // dP, written by MMAs, before it is loaded
     tmem_load(dp, place);
     tmem_wait(dp);

@@ -47,11 +47,13 @@ constexpr ForwardConfig forward_config(int head_dim, Tiles tiles, bool half) {
   return c;
 }
 
-/// Of Blackwell's kernel, for tensors of up to `head_dim` columns: 64 or 128.
-constexpr ForwardConfig blackwell_forward_config(int head_dim, bool half) {
+/// Of Blackwell's kernel, for tensors of up to `head_dim` columns: 64 or 128; with lists, whose
+/// blocks are multiples of 64.
+constexpr ForwardConfig blackwell_forward_config(int head_dim, bool half, bool lists) {
   return {.head_dim = head_dim,
+          .keys = lists ? 64 : 128,
           .q_slots = 1,
-          .kv_slots = head_dim == 64 ? 8 : 3,
+          .kv_slots = (head_dim == 64 ? 8 : 3) * (lists ? 2 : 1),
           .half = half,
           .shares_keys = false,
           .polynomial = 4};

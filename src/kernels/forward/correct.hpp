@@ -18,6 +18,7 @@ struct Correct {
 
   Smem& smem;
   typename std::remove_extent_t<decltype(Smem::factors)>::Cursor factors[K::kGroups] = {};
+  typename decltype(Smem::listed)::Cursor listed = {};
   typename M::Phase sums[K::kGroups] = {M::Phase::first(), M::Phase::first()};
   typename decltype(Smem::o)::Cursor o = {};
 
@@ -29,21 +30,20 @@ struct Correct {
       const Work work = M::load_shared(&smem.work.wait(r));
       smem.work.release(r);
       if (work.blocks == 0) break;
-      for (int block = work.blocks - 1; block >= 0; --block) {
-        prepare<0>(work, block, first);
-        prepare<1>(work, block, second);
-      }
+      K::for_each_block(smem, listed, work, [&](int flags) {
+        prepare<0>(flags, first);
+        prepare<1>(flags, second);
+      });
       finish<0>(work, first);
       finish<1>(work, second);
     }
   }
 
-  /// Makes O ready for the weights of `block`.
+  /// Makes O ready for the weights of a block.
   template <int Group>
-  JFA_DEVICE void prepare(const Work& work, int block, const auto& place) {
-    const Visits& visits = work.visits[Group];
-    if (block < visits.begin || block >= visits.end) return;
-    if (block != visits.end - 1) {
+  JFA_DEVICE void prepare(int flags, const auto& place) {
+    if ((flags & K::kVisit << Group) == 0) return;
+    if ((flags & K::kFirst << Group) == 0) {
       const float factor = take_factor<Group>();
       if (M::any(factor != 1)) scale(place, factor);
     }
@@ -80,9 +80,9 @@ struct Correct {
   /// A finished tile's O, divided by the sums, to shared memory.
   template <int Group>
   JFA_DEVICE void finish(const Work& work, const auto& place) {
+    smem.sums[Group].pass(sums[Group]);
     if (work.visits[Group].begin >= work.visits[Group].end) return;
     const float factor = take_factor<Group>();
-    smem.sums[Group].pass(sums[Group]);
     M::tensor_fence_after();  // O, added to by MMAs, before it is loaded
     smem.o.fill(o, [&](typename K::QTile& tile) {
       JFA_UNROLL

@@ -23,6 +23,10 @@
 //   softmax --factors full--> correct --factors empty--> softmax
 //   correct --weights--> multiply;  correct --o full--> store --o empty--> correct
 //
+// With lists, blocks of keys have 64 rows, softmax 160 registers and the last four roles 112, and
+//   load --listed full--> multiply, softmax, correct --listed empty--> load
+// says block by block who visits it.
+//
 // Schedule; a row is what may run at once, block j of a flat stream that goes on from tile to tile:
 //
 // | multiply                      | softmax 0          | softmax 1        | correct           |
@@ -53,18 +57,22 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
   using Base::has_rows;
   using Base::kGroups;
   using typename Base::KvTile;
+  using typename Base::ListedBlock;
   using typename Base::M;
+  using typename Base::Mask;
   using typename Base::Params;
   using typename Base::QSlot;
   using typename Base::QTile;
   using typename Base::Work;
-  static_assert(kGroups == 2 && !C.shares_keys && !Base::Mask::kListed,
-                "two groups; tiles do not share keys, lists are not supported yet");
+  static_assert(kGroups == 2 && !C.shares_keys, "two groups; tiles do not share keys");
 
   static constexpr int kThreads = 512;
   static constexpr int kClusterSize = 1;
   static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kReaders = 8 + 4 + 3;  // warps that read work
+  /// Who goes through lists needs more registers, and blocks of lists less.
+  static constexpr int kDriveRegs = Mask::kListed ? 112 : 48;
+  static constexpr int kSoftmaxRegs = Mask::kListed ? 160 : 192;
 
   /// A value for each row of a group: what O is scaled by.
   struct Factors {
@@ -78,6 +86,7 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
     Ring<M, "o", QTile, C.head_dim == 64 ? 2 : 1, By<OncePerWarp<4>>, FreedBy<OncePerWarp<1>>> o;
     Ring<M, "work", Work, 4, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
     Ring<M, "factors", Factors, 1, By<OncePerWarp<4>>, FreedBy<OncePerWarp<4>>> factors[kGroups];
+    Ring<M, "listed", ListedBlock, 8, By<EachThread<1>>, FreedBy<OncePerWarp<8 + 4 + 1>>> listed;
     Gate<M, "scores", By<MmaDone>> scores[kGroups];
     Gate<M, "weights", By<OncePerWarp<8>>> weights[kGroups];  // P is stored, O is scaled
     Gate<M, "sums", By<MmaDone>> sums[kGroups];
@@ -109,10 +118,60 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
   static JFA_DEVICE void load(const Params& p, Smem& smem) {
     auto q = smem.q.writer();
     auto kv = smem.kv.writer();
+    auto listed = smem.listed.writer();
     Loads::for_each_tile(smem, [&](const Work& work) {
+      int seen = 0;  // groups that have visited a block of the tile
       Loads::load_q(p, smem, q, work);
-      Loads::load_kv(p, smem, kv, work);
+      Loads::load_kv(p, smem, kv, work, [&](const ListedBlock& block) {
+        const ListedBlock told{block.place, flags_of(p, work, block.flags, seen)};
+        smem.listed.fill(listed, [&](ListedBlock& to) { M::store_shared(&to, told); });
+      });
     });
+  }
+
+  /// The flags of a block of lists, with those of each group's first. Of a group with rows for
+  /// which lists name no block the tile's last is that, hidden whole: it has outputs to write.
+  static JFA_DEVICE int flags_of(const Params& p, const Work& work, int flags, int& seen) {
+    JFA_UNROLL
+    for (int group = 0; group < kGroups; ++group) {
+      constexpr int kAllParts = (1 << Base::kGroupParts) - 1;
+      const int visit = Base::kVisit << group;
+      if ((seen & visit) != 0) continue;
+      if ((flags & (visit | Base::kLast)) == Base::kLast && has_rows(p, work, group)) {
+        flags |= visit | (kAllParts << group * Base::kGroupParts) * Base::kHidden;
+      }
+      if ((flags & visit) != 0) flags |= Base::kFirst << group;
+    }
+    seen |= flags;
+    return flags;
+  }
+
+  /// fn(flags) for each block of a tile, from the last down; `at` is a cursor of `listed`.
+  template <class Cursor>
+  static JFA_DEVICE void for_each_block(Smem& smem, Cursor& at, const Work& work, auto fn) {
+    if constexpr (Mask::kListed) {
+      for_each_listed(smem, at, [&](const ListedBlock& block) { fn(block.flags); });
+    } else {
+      for (int place = work.blocks - 1; place >= 0; --place) {
+        int flags = place == 0 ? Base::kLast : 0;
+        JFA_UNROLL
+        for (int group = 0; group < kGroups; ++group) {
+          const Visits& own = work.visits[group];
+          if (place >= own.begin && place < own.end) flags |= Base::kVisit << group;
+          if (place == own.end - 1) flags |= Base::kFirst << group;
+        }
+        fn(flags);
+      }
+    }
+  }
+  template <class Cursor>
+  static JFA_DEVICE void for_each_listed(Smem& smem, Cursor& at, auto fn) {
+    for (bool last = false; !last;) {
+      const ListedBlock block = M::load_shared(&smem.listed.wait(at));
+      smem.listed.release(at);
+      last = (M::uniform(block.flags) & Base::kLast) != 0;
+      fn(block);
+    }
   }
 
   static JFA_DEVICE void init(Smem& smem) {
@@ -120,6 +179,7 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
     smem.kv.init();
     smem.o.init();
     smem.work.init();
+    if constexpr (Mask::kListed) smem.listed.init();
     for (int group = 0; group < kGroups; ++group) {
       smem.factors[group].init();
       smem.scores[group].init();
@@ -132,7 +192,7 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
     with_tmem<Tmem>(
         smem.tmem, [&] { init(smem); },
         [&](const Tmem& tmem) {
-          warp_roles<M>(role<"softmax", Warps{0, 8}, Regs{192}>([&] {
+          warp_roles<M>(role<"softmax", Warps{0, 8}, Regs{kSoftmaxRegs}>([&] {
                           WeighRows<ForwardBlackwell> weigh{p, smem, M::warp_index() / 4};
                           weigh.run(tmem);
                         }),
@@ -140,7 +200,7 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
                           Correct<ForwardBlackwell> correct{smem};
                           correct.run(tmem);
                         }),
-                        role<"drive", Warps{12, 4}, Regs{48}>([&] {
+                        role<"drive", Warps{12, 4}, Regs{kDriveRegs}>([&] {
                           warp_roles<M>(
                               role<"multiply", Warps{12, 1}>([&] {
                                 Multiply<ForwardBlackwell> multiply{smem};

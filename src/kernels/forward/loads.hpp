@@ -18,6 +18,7 @@ struct ForwardLoads {
   using QSlot = typename K::QSlot;
   using Work = typename K::Work;
   static constexpr int kGroups = K::kGroups;
+  static constexpr int kAllParts = (1 << K::kParts) - 1;
 
   /// fn(work) on one thread of the warp for each tile.
   template <class Fn>
@@ -52,23 +53,31 @@ struct ForwardLoads {
 
   template <class Cursor>
   static JFA_DEVICE void load_kv(const Params& p, auto& smem, Cursor& kv, const Work& work) {
+    load_kv(p, smem, kv, work,
+            [&](const ListedBlock& block) { M::store_shared(&smem.listed[kv.slot], block); });
+  }
+  /// With lists, tell(block) says who visits a block before its K is loaded.
+  template <class Cursor>
+  static JFA_DEVICE void load_kv(const Params& p, auto& smem, Cursor& kv, const Work& work,
+                                 auto tell) {
     if constexpr (Mask::kListed) {
-      load_listed(p, smem, kv, work);
+      load_listed(p, work, [&](const ListedBlock& block) {
+        load_block(p, smem, kv, work, block.place, [&] { tell(block); });
+      });
     } else if (work.first_of_run != 0) {
       for (int place = work.blocks - 1; place >= 0; --place) {
-        load_block(p, smem, kv, work, place, 0);
+        load_block(p, smem, kv, work, place, [] {});
       }
     }
   }
 
   template <class Cursor>
   static JFA_DEVICE void load_block(const Params& p, auto& smem, Cursor& kv, const Work& work,
-                                    int place, int flags) {
+                                    int place, auto before) {
     const RaggedRows rows{work.kv_begin, work.kv_length};
     const int row = rows.at((work.first_block + place) * K::C.keys);
     smem.kv.fill(kv, [&](KvTile& k, Mbarrier& full) {
-      if constexpr (Mask::kListed)
-        M::store_shared(&smem.listed[kv.slot], ListedBlock{place, flags});
+      before();
       tma_load(full, k, p.k, {0, work.kv_head, row, rows.end(), kRaggedRows});
     });
     smem.kv.fill(kv, [&](KvTile& v, Mbarrier& full) {
@@ -76,33 +85,35 @@ struct ForwardLoads {
     });
   }
 
-  /// Which groups visit the block at `place` of a tile, of those that `members` names.
+  /// Which groups visit the block at `place` of a tile, of those with parts in `members`.
   static JFA_DEVICE int visitors(const Work& work, int members, int place) {
+    constexpr int kAll = (1 << K::kGroupParts) - 1;
     int flags = 0;
     JFA_UNROLL
     for (int group = 0; group < kGroups; ++group) {
       const Visits& own = work.visits[group];
-      if ((members >> group & 1) == 0 || place < own.begin || place >= own.end) continue;
+      const int parts = members >> group * K::kGroupParts & kAll;
+      if (parts == 0 || place < own.begin || place >= own.end) continue;
       flags |= K::kVisit << group;
       if (place < own.plain_begin || place >= own.plain_end) flags |= K::kMasked << group;
     }
+    if (K::kGroupParts > 1 && flags != 0) flags |= (~members & kAllParts) * K::kHidden;
     return flags;
   }
 
-  /// The blocks that the lists of a tile's groups name, from the last down. A tile loads at least
-  /// one, whether or not anybody visits it.
-  template <class Cursor>
-  static JFA_DEVICE void load_listed(const Params& p, auto& smem, Cursor& kv, const Work& work) {
+  /// load(block) for each block that the lists of a tile's parts name, from the last down. A tile
+  /// loads at least one, whether or not anybody visits it.
+  static JFA_DEVICE void load_listed(const Params& p, const Work& work, auto load) {
     const BlockLists& lists = p.mask.lists;
     ListedBlock ready{0, 0};  // is loaded when the one after it is known, or known to be none
     const auto visit = [&](int members, int place) {
       const int flags = visitors(work, members, place);
       if (flags == 0) return;
-      if (ready.flags != 0) load_block(p, smem, kv, work, ready.place, ready.flags);
+      if (ready.flags != 0) load(ready);
       ready = {place, flags};
     };
     if (lists.row_offsets.data == nullptr) {
-      for (int place = work.blocks - 1; place >= 0; --place) visit((1 << kGroups) - 1, place);
+      for (int place = work.blocks - 1; place >= 0; --place) visit(kAllParts, place);
     } else {
       each_column(p, work, [&](int members, int column) {
         if (column > work.kv_length / lists.block_kv) return;
@@ -112,33 +123,31 @@ struct ForwardLoads {
         for (int place = end - 1; place >= begin && place >= 0; --place) visit(members, place);
       });
     }
-    load_block(p, smem, kv, work, ready.place, ready.flags | K::kLast);
+    load({ready.place, ready.flags | K::kLast});
   }
 
-  /// fn(groups, column) for each column that lists name for some of a tile's groups, falling.
+  /// fn(parts, column) for each column that lists name for some of a tile's parts, falling.
   template <class Fn>
   static JFA_DEVICE void each_column(const Params& p, const Work& work, Fn fn) {
     const BlockLists& lists = p.mask.lists;
-    ListedColumns<M> columns[kGroups];
+    ListedColumns<M> columns[K::kParts];
     JFA_UNROLL
-    for (int group = 0; group < kGroups; ++group) {
-      if (!K::has_rows(p, work, group)) continue;
-      const int row = (work.q_row + K::first_query(p, group)) / lists.block_q;
-      columns[group] = ListedColumns<M>::of(lists, work.q_head, std::int64_t{work.block_row} + row);
+    for (int part = 0; part < K::kParts; ++part) {
+      const int query = work.q_row + (part * K::kPartRows >> p.pack_log2);
+      if (query >= work.q_end) continue;
+      const std::int64_t row = std::int64_t{work.block_row} + query / lists.block_q;
+      columns[part] = ListedColumns<M>::of(lists, work.q_head, row);
     }
     for (;;) {
       int column = -1;
-      JFA_UNROLL
-      for (int group = 0; group < kGroups; ++group) {
-        column = columns[group].column > column ? columns[group].column : column;
-      }
+      for (const auto& at : columns) column = at.column > column ? at.column : column;
       if (column < 0) return;
       int members = 0;
       JFA_UNROLL
-      for (int group = 0; group < kGroups; ++group) {
-        if (columns[group].column != column) continue;
-        members |= 1 << group;
-        columns[group].advance(lists);
+      for (int part = 0; part < K::kParts; ++part) {
+        if (columns[part].column != column) continue;
+        members |= 1 << part;
+        columns[part].advance(lists);
       }
       fn(members, column);
     }

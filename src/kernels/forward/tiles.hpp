@@ -41,6 +41,10 @@ struct ForwardTiles {
   static constexpr int kGroups = C.groups;
   static constexpr int kGroupRows = Rows;
   static constexpr int kTileRows = kGroups * kGroupRows;
+  /// Blocks of lists are multiples of 64 rows: each part of a tile stands in one row of lists.
+  static constexpr int kPartRows = 64;
+  static constexpr int kParts = kTileRows / kPartRows;
+  static constexpr int kGroupParts = kGroupRows / kPartRows;
   static constexpr int kRunTiles = 8;  // of a run at most, so that long ones can be shared out
 
   /// One tile of queries: what every role needs to know of it.
@@ -63,14 +67,16 @@ struct ForwardTiles {
     int sequence;   // its place in the batch
   };
 
-  /// Of a block of keys in the ring, where lists choose blocks.
+  /// A block of keys and who visits it.
   struct ListedBlock {
     int place;  // from the tile's first block
-    int flags;  // for each group kVisit and kMasked, and kLast of the tile's last
+    int flags;
   };
-  static constexpr int kVisit = 1;
-  static constexpr int kMasked = 1 << 8;
-  static constexpr int kLast = 1 << 16;
+  static constexpr int kVisit = 1;         // times 2^group
+  static constexpr int kMasked = 1 << 8;   // times 2^group, of which a window hides something
+  static constexpr int kLast = 1 << 16;    // of the tile's blocks
+  static constexpr int kFirst = 1 << 20;   // times 2^group, of the group's: Blackwell's kernel
+  static constexpr int kHidden = 1 << 24;  // times 2^part, for which lists do not name the block
 
   using QTile = Tile<M, T, kGroupRows, C.head_dim>;
   using KvTile = Tile<M, T, C.keys, C.head_dim>;

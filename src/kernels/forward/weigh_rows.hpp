@@ -37,6 +37,7 @@ struct WeighRows {
   RowState<M, 1> rows = {};
   typename M::Phase scores = M::Phase::first();
   typename std::remove_extent_t<decltype(Smem::factors)>::Cursor factors = {};
+  typename decltype(Smem::listed)::Cursor listed = {};
 
   JFA_DEVICE void run(const typename K::Tmem& tmem) {
     const auto place = tmem.template at<"scores">(group).own_rows();
@@ -47,8 +48,20 @@ struct WeighRows {
       const int end = known(tile.visits[group].end);
       if (known(tile.blocks) == 0) break;
       rows = RowState<M, 1>::none();
-      for (int block = end - 1; block >= begin; --block)
-        weigh(tile, block, block == end - 1, place);
+      if constexpr (K::Mask::kListed) {
+        K::for_each_listed(smem, listed, [&](const typename K::ListedBlock& block) {
+          const int flags = M::uniform(block.flags);
+          if ((flags & K::kVisit << group) == 0) return;
+          weigh((flags & K::kFirst << group) != 0, place,
+                [&](auto& s) { hide_listed(tile, block.place, flags, s); });
+        });
+      } else {
+        for (int block = end - 1; block >= begin; --block) {
+          weigh(block == end - 1, place, [&](auto& s) {
+            if (masked(tile, block)) K::hide(p, tile, group, block, s);
+          });
+        }
+      }
       if (begin < end) finish(tile);
       smem.work.release(r);
     }
@@ -56,8 +69,8 @@ struct WeighRows {
 
   static JFA_DEVICE int known(const int& x) { return M::uniform(M::load_shared(&x)); }
 
-  /// Scores of one block to weights, in place.
-  JFA_DEVICE void weigh(const Work& tile, int block, bool first, const auto& place) {
+  /// Scores of one block, `first` of the group's, to weights, in place. hide(scores) masks.
+  JFA_DEVICE void weigh(bool first, const auto& place, auto hide) {
     RowFragment<M, K::C.keys> s;
     smem.scores[group].pass(scores);
     M::tensor_fence_after();  // S, written by MMAs, before it is loaded
@@ -65,7 +78,7 @@ struct WeighRows {
     tmem_wait(s);
     const typename K::Scores policy{p.scores};
     policy.prepare(s);
-    if (masked(tile, block)) K::hide(p, tile, group, block, s);
+    hide(s);
     Values factor = Values::all(1);
     move_shift(s, rows, factor, policy.scale());
     if (!first) send(factor);
@@ -87,6 +100,15 @@ struct WeighRows {
   JFA_DEVICE bool masked(const Work& tile, int block) const {
     const Visits& visits = tile.visits[group];
     return block < known(visits.plain_begin) || block >= known(visits.plain_end);
+  }
+
+  JFA_DEVICE void hide_listed(const Work& tile, int block, int flags, auto& s) const {
+    const int part = group * K::kGroupParts + M::warp_index() % 4 * 32 / K::kPartRows;
+    if ((flags & K::kHidden << part) != 0) {
+      s.fill(-__builtin_inff());
+    } else if ((flags & K::kMasked << group) != 0) {
+      K::hide(p, tile, group, block, s);
+    }
   }
 
   /// Tells the correct role what to scale O by.
