@@ -14,6 +14,7 @@
 
 #include "kernels/forward/mask.hpp"
 #include "kernels/forward/scores.hpp"
+#include "launch/kernel_traits.hpp"
 #include "plan/planner.hpp"
 #include "plan/transpose.hpp"
 #include "problem/problem.hpp"
@@ -41,6 +42,15 @@ template <class Family>
 struct Treated<Treats::Softcap, Family> {
   using K = typename Family::template K<ListedMask, CappedScores>;
 };
+
+template <int HeadDim, bool Half, Treats What>
+constexpr KernelTraits treated_traits() {
+  return {.dtype = Half ? DType::kF16 : DType::kBf16,
+          .head_dim = HeadDim,
+          .masked = What != Treats::Nothing,
+          .listed = What == Treats::Lists || What == Treats::Softcap,
+          .capped = What == Treats::Softcap};
+}
 
 inline DeviceIndices device_indices(const IndexView& view) {
   return {view.data, view.dtype == DType::kI64};

@@ -150,12 +150,8 @@ enum class Queries {
 /// The backward kernel of a machine M for up to `HeadDim` columns, as launched on a Queue.
 template <class Queue, class M, int HeadDim, Queries Of, bool Half, Treats What>
 BackwardKernel<Queue> backward_kernel() {
-  KernelTraits traits{.dtype = Half ? DType::kF16 : DType::kBf16,
-                      .head_dim = HeadDim,
-                      .masked = What != Treats::Nothing,
-                      .listed = What == Treats::Lists || What == Treats::Softcap,
-                      .capped = What == Treats::Softcap};
-  constexpr bool kMore = What == Treats::Lists || What == Treats::Softcap;
+  KernelTraits traits = treated_traits<HeadDim, Half, What>();
+  constexpr bool kMore = treated_traits<HeadDim, Half, What>().listed;
   constexpr BackwardConfig kConfig = backward_config(HeadDim, Half, kMore);
   if constexpr (Of == Queries::Any) {
     using K = typename Treated<What, BackwardFamily<M, kConfig>>::K;

@@ -21,19 +21,10 @@ struct BlackwellBackwardFamily {
   using K = BackwardBlackwell<M, C, Mask, Scores>;
 };
 
-template <int HeadDim, bool Half, Treats What>
-constexpr KernelTraits blackwell_traits() {
-  return {.dtype = Half ? DType::kF16 : DType::kBf16,
-          .head_dim = HeadDim,
-          .masked = What != Treats::Nothing,
-          .listed = What == Treats::Lists || What == Treats::Softcap,
-          .capped = What == Treats::Softcap};
-}
-
 /// The forward kernel of a machine M for `head_dim` columns, as launched on a Queue.
 template <class Queue, class M, int HeadDim, bool Half, Treats What>
 ForwardKernel<Queue> blackwell_forward_kernel() {
-  constexpr KernelTraits kTraits = blackwell_traits<HeadDim, Half, What>();
+  constexpr KernelTraits kTraits = treated_traits<HeadDim, Half, What>();
   constexpr ForwardConfig kConfig = blackwell_forward_config(HeadDim, Half, kTraits.listed);
   using K = typename Treated<What, BlackwellForwardFamily<M, kConfig>>::K;
   return {{kTraits, K::kTileRows, 0, false}, K::item_shape, launch_forward<K, Queue>};
@@ -44,7 +35,7 @@ template <class Queue, class M, int HeadDim, bool Half, Treats What>
 BackwardKernel<Queue> blackwell_backward_kernel() {
   constexpr BackwardConfig kConfig = blackwell_backward_config(HeadDim, Half);
   using K = typename Treated<What, BlackwellBackwardFamily<M, kConfig>>::K;
-  return {blackwell_traits<HeadDim, Half, What>(), key_shape<K>, nullptr, backward_sizes<K>,
+  return {treated_traits<HeadDim, Half, What>(), key_shape<K>, nullptr, backward_sizes<K>,
           launch_backward<K, Queue>};
 }
 

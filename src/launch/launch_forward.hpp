@@ -55,12 +55,7 @@ template <class Queue, class M, int HeadDim, Tiles Shape, bool Half, Treats What
 ForwardKernel<Queue> forward_kernel() {
   constexpr ForwardConfig kConfig = forward_config(HeadDim, Shape, Half);
   using K = typename Treated<What, ForwardFamily<M, kConfig>>::K;
-  return {{{.dtype = Half ? DType::kF16 : DType::kBf16,
-            .head_dim = HeadDim,
-            .masked = What != Treats::Nothing,
-            .listed = What == Treats::Lists || What == Treats::Softcap,
-            .capped = What == Treats::Softcap},
-           K::kTileRows,
+  return {{treated_traits<HeadDim, Half, What>(), K::kTileRows,
            Shape == Tiles::Short || (Shape == Tiles::Narrow && What == Treats::Window)
                ? kConfig.kv_slots / 2 * kConfig.keys
                : 0,

@@ -25,18 +25,14 @@ struct Correct {
   JFA_DEVICE void run(const typename K::Tmem& tmem) {
     const auto first = tmem.template at<"sums">(0).own_rows();
     const auto second = tmem.template at<"sums">(1).own_rows();
-    auto r = smem.work.reader();
-    for (;;) {
-      const Work work = M::load_shared(&smem.work.wait(r));
-      smem.work.release(r);
-      if (work.blocks == 0) break;
+    K::for_each_work(smem, [&](const Work& work) {
       K::for_each_block(smem, listed, work, [&](int flags) {
         prepare<0>(flags, first);
         prepare<1>(flags, second);
       });
       finish<0>(work, first);
       finish<1>(work, second);
-    }
+    });
   }
 
   /// Makes O ready for the weights of a block.

@@ -83,13 +83,9 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
 
   static JFA_DEVICE void store(const Params& p, Smem& smem) {
     Base::fill_gaps(p);
-    auto r = smem.work.reader();
     auto q = smem.q.reader();
     const bool lead = M::elect();
-    for (;;) {
-      const Work work = M::load_shared(&smem.work.wait(r));
-      smem.work.release(r);
-      if (work.blocks == 0) break;
+    Base::for_each_work(smem, [&](const Work& work) {
       for (int group = 0; group < kGroups; ++group) {
         typename OReady::Key ready{q.phase};  // opened once for each use of the slot
         smem.o_ready[q.slot][group].pass(ready);
@@ -99,7 +95,7 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
       }
       if (lead) wait_read<M>();
       smem.q.release(q);
-    }
+    });
   }
 
   static JFA_DEVICE void init(Smem& smem) {

@@ -96,13 +96,9 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
   /// Copies O out, group by group.
   static JFA_DEVICE void store(const Params& p, Smem& smem) {
     Base::fill_gaps(p);
-    auto r = smem.work.reader();
     auto o = smem.o.reader();
     const bool lead = M::elect();
-    for (;;) {
-      const Work work = M::load_shared(&smem.work.wait(r));
-      smem.work.release(r);
-      if (work.blocks == 0) break;
+    Base::for_each_work(smem, [&](const Work& work) {
       for (int group = 0; group < kGroups; ++group) {
         if (!has_rows(p, work, group)) continue;
         QTile& tile = smem.o.wait(o);
@@ -112,7 +108,7 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
         }
         smem.o.release(o);
       }
-    }
+    });
   }
 
   static JFA_DEVICE void load(const Params& p, Smem& smem) {

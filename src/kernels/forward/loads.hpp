@@ -21,16 +21,12 @@ struct ForwardLoads {
   static constexpr int kAllParts = (1 << K::kParts) - 1;
 
   /// fn(work) on one thread of the warp for each tile.
-  template <class Fn>
-  static JFA_DEVICE void for_each_tile(auto& smem, Fn fn) {
-    auto r = smem.work.reader();
-    const bool lead = M::elect();
-    for (;;) {
-      const Work work = M::load_shared(&smem.work.wait(r));
-      smem.work.release(r);
-      if (work.blocks == 0) break;
+  static JFA_DEVICE void for_each_tile(auto& smem, auto fn, Site site = Site::here()) {
+    const bool lead = M::elect(site);
+    const auto on_one = [&](const Work& work) {
       if (lead) fn(work);
-    }
+    };
+    K::for_each_work(smem, on_one, site);
   }
 
   /// Where a group's part of a tile begins; without rows, behind the sequence, where zeros are

@@ -26,11 +26,7 @@ struct Multiply {
 
   JFA_DEVICE void run(const typename K::Tmem& tmem) {
     v.advance();
-    auto r = smem.work.reader();
-    for (;;) {
-      const Work work = M::load_shared(&smem.work.wait(r));
-      smem.work.release(r);
-      if (work.blocks == 0) break;
+    K::for_each_work(smem, [&](const Work& work) {
       K::for_each_block(smem, listed, work, [&](int flags) {
         step<0>(tmem, flags);
         step<1>(tmem, flags);
@@ -39,7 +35,7 @@ struct Multiply {
         in_hand = flags;
       });
       smem.q.release(q);
-    }
+    });
     add_values<0>(tmem);
     add_values<1>(tmem);
     if (in_hand != 0) give_back(v);

@@ -175,6 +175,17 @@ struct ForwardTiles {
     });
   }
 
+  /// fn(work) in a role, by all its threads, for each tile.
+  static JFA_DEVICE void for_each_work(auto& smem, auto fn, Site site = Site::here()) {
+    auto r = smem.work.reader();
+    for (;;) {
+      const Work work = M::load_shared(&smem.work.wait(r, site), site);
+      smem.work.release(r, site);
+      if (work.blocks == 0) break;
+      fn(work);
+    }
+  }
+
   /// A block's share of the outputs' rows of no sequence, by a warp. Broadcast queries leave none.
   static JFA_DEVICE void fill_gaps(const Params& p) {
     if (p.q_rows.offsets.data == nullptr) return;
