@@ -1,9 +1,13 @@
 #include "emulated/kernel_subjects.hpp"
 
+#include <tbb/task_arena.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "batch/batch.hpp"
@@ -24,6 +28,24 @@ using M = EmulatedHopper;
 
 using ForwardKernels = std::span<const ForwardKernel<EmulatedQueue>>;
 using BackwardKernels = std::span<const BackwardKernel<EmulatedQueue>>;
+
+/// A subject whose runs share what the first of them makes: `run(*make(), options)`.
+template <class Make, class Run>
+Subject lazy_subject(std::string name, Make make, Run run) {
+  struct Shared {
+    std::once_flag once;
+    decltype(make()) made;
+  };
+  auto shared = std::make_shared<Shared>();
+  const auto make_once = [shared, make] {
+    // Isolated: a thread that waits inside `make` must not begin another run, which waits for it.
+    std::call_once(shared->once,
+                   [&] { tbb::this_task_arena::isolate([&] { shared->made = make(); }); });
+    return shared->made.get();
+  };
+  return {std::move(name),
+          [make_once, run](const RunOptions& options) { return run(*make_once(), options); }};
+}
 
 /// A batch, a kernel for it and its plan. Runs on several threads share one and only read it.
 struct Work {
@@ -117,7 +139,15 @@ std::string compare(const HostTensor& out, const HostTensor& lse,
   return "";
 }
 
-Outcome forward(const Work& work, const reference::ForwardResult& want, const RunOptions& options) {
+/// A problem and what its outputs are.
+struct ForwardWork : Work {
+  ForwardWork(const Case& c, const Options& options, ForwardKernels kernels)
+      : Work(make_batch(c, 1), options, kernels), want(reference::forward(problem)) {}
+
+  reference::ForwardResult want;
+};
+
+Outcome forward(const ForwardWork& work, const RunOptions& options) {
   const Problem& problem = work.problem;
   HostTensor out(problem.q.dtype, {problem.out_rows, problem.heads_q, problem.head_dim});
   HostTensor lse(DType::kF32, {problem.heads_q, problem.out_rows});
@@ -141,15 +171,14 @@ Outcome forward(const Work& work, const reference::ForwardResult& want, const Ru
       [&] {
         work.kernel->launch(problem, outputs, {work.plan.data(), &ticket}, queue);
       },
-      [&] { return compare(out, lse, want); });
+      [&] { return compare(out, lse, work.want); });
 }
 
 Subject forward_subject(std::string name, const Case& c, const Options& options,
                         ForwardKernels kernels = emulated_forward_kernels()) {
-  auto work = std::make_shared<const Work>(make_batch(c, 1), options, kernels);
-  auto want = std::make_shared<const reference::ForwardResult>(reference::forward(work->problem));
-  return {std::move(name),
-          [work, want](const RunOptions& run) { return forward(*work, *want, run); }};
+  return lazy_subject(
+      std::move(name), [=] { return std::make_unique<const ForwardWork>(c, options, kernels); },
+      forward);
 }
 
 /// Blackwell's kernel: one group of rows and two, several tiles, blocks that only one group visits;
@@ -310,12 +339,23 @@ Outcome plan_by_keys(const GradientWork& work, const RunOptions& options) {
       });
 }
 
-Subject backward_subject(std::string name, const Case& c, Options options, int blocks,
+using MakeGradientWork = std::function<std::unique_ptr<const GradientWork>()>;
+
+MakeGradientWork gradient_work(const Case& c, const Options& options, int blocks,
+                               BackwardKernels kernels = emulated_backward_kernels()) {
+  return [=] {
+    Batch batch = make_batch(c, 1);
+    Options masked = options;
+    masked.mask = batch.mask();
+    return std::make_unique<const GradientWork>(std::move(batch), masked, blocks, kernels);
+  };
+}
+
+Subject backward_subject(std::string name, const Case& c, const Options& options, int blocks,
                          BackwardKernels kernels = emulated_backward_kernels()) {
-  Batch batch = make_batch(c, 1);
-  options.mask = batch.mask();
-  auto work = std::make_shared<const GradientWork>(std::move(batch), options, blocks, kernels);
-  return {std::move(name), [work](const RunOptions& run) { return work->run(run, nullptr); }};
+  return lazy_subject(
+      std::move(name), gradient_work(c, options, blocks, kernels),
+      [](const GradientWork& work, const RunOptions& run) { return work.run(run, nullptr); });
 }
 
 Case with_lengths(std::vector<std::int64_t> q, std::vector<std::int64_t> kv) {
@@ -345,11 +385,7 @@ std::vector<Subject> backward_subjects() {
   // More tiles that partners share than their ring has, and tiles that only one of them visits.
   Case pairs = with_lengths({400, 70, 130, 1}, {200, 129, 100, 256});
   pairs.window = {-1, 20};
-  Options with_lists;
-  Batch batch = make_batch(listed, 1);
-  with_lists.mask = batch.mask();
-  const auto lists = std::make_shared<const GradientWork>(std::move(batch), with_lists, 2);
-  return {{"plan_lists", [lists](const RunOptions& run) { return plan_by_keys(*lists, run); }},
+  return {lazy_subject("plan_lists", gradient_work(listed, {}, 2), plan_by_keys),
           backward_subject("backward", c, {}, 1),
           backward_subject("backward_broadcast", shared, {}, 1),
           backward_subject("backward_by_queries", on_chip, {}, 1),
@@ -455,18 +491,19 @@ std::vector<Subject> kernel_subjects() {
     many.q_lengths.push_back(b * 37 % 500);
     many.kv_lengths.push_back(b * 91 % 1000);
   }
-  const auto crowd = std::make_shared<const Work>(make_unwritten_batch(many), Options{});
-  std::vector<Subject> all = {
-      {"planner", [crowd](const RunOptions& run) { return plan(*crowd, run); }},
-      {"index_check", [crowd](const RunOptions& run) { return check_indices(*crowd, run); }},
-      forward_subject("forward", c, {}),
-      forward_subject("forward_masked", grouped, masked),
-      forward_subject("forward_short", brief, {}),
-      forward_subject("forward_tiny", tiny, {}),
-      forward_subject("forward_128", wide, {}),
-      forward_subject("forward_256", widest, causal),
-      forward_subject("forward_listed", listed, {}),
-      forward_subject("forward_softcap", capped, softcap)};
+  const auto crowd = [many] {
+    return std::make_unique<const Work>(make_unwritten_batch(many), Options{});
+  };
+  std::vector<Subject> all = {lazy_subject("planner", crowd, plan),
+                              lazy_subject("index_check", crowd, check_indices),
+                              forward_subject("forward", c, {}),
+                              forward_subject("forward_masked", grouped, masked),
+                              forward_subject("forward_short", brief, {}),
+                              forward_subject("forward_tiny", tiny, {}),
+                              forward_subject("forward_128", wide, {}),
+                              forward_subject("forward_256", widest, causal),
+                              forward_subject("forward_listed", listed, {}),
+                              forward_subject("forward_softcap", capped, softcap)};
   for (auto* const more :
        {blackwell_subjects, backward_subjects, apart_subjects, blackwell_backward_subjects}) {
     for (Subject& subject : more()) all.push_back(std::move(subject));

@@ -114,6 +114,8 @@ TEST(Justified, NeedsEveryPartToMatch) {
     return find_justified({&one, 1}, subject, {here, Mutation::Drop}) != nullptr;
   };
   EXPECT_TRUE(matches(entry));
+  const CallSite relative{"../../tests/emulator/mutation_test.cpp", here.line, 1, "sync_warp"};
+  EXPECT_NE(find_justified({&entry, 1}, subject, {relative, Mutation::Drop}), nullptr);
   for (auto part : {&Justified::kernel, &Justified::file, &Justified::word, &Justified::mutation,
                     &Justified::source}) {
     Justified other = entry;

@@ -90,7 +90,7 @@ struct StationaryKeys {
       Scored s;
       multiply(s, K::values(smem, kv.slot), smem.dout[rows.slot]);
       make_slopes(s, probabilities, bends, slopes);
-      smem.kv_ring.release(kv);
+      smem.kv_ring.release(kv);  // after MMAs only
     }
     {
       Gradient dv;

@@ -338,8 +338,7 @@ struct EmulatedMemory {
   }
   static void reduce_add(Pack<float, 4>* pointer, const Pack<float, 4>& values,
                          Site site = Site::here()) {
-    emulator::release_global(pointer, sizeof(*pointer), kGpu, true, false,
-                             call_site(site, "reduce_add"));
+    emulator::reduce_global(pointer, sizeof(*pointer), call_site(site, "reduce_add"));
     for (int i = 0; i < 4; ++i) pointer->values[i] += values.values[i];
   }
 

@@ -101,6 +101,11 @@ void release_global(const void* pointer, std::size_t bytes, ScopeKind scope, boo
   engine.record(EventKind::Arrive, site);
 }
 
+void reduce_global(const void* pointer, std::size_t bytes, const CallSite& call) {
+  Engine::current().maybe_yield();
+  access_global(pointer, bytes, AccessKind::AtomicUpdate, call);
+}
+
 void fence_proxy_async(const CallSite& call) {
   Engine& engine = Engine::current();
   const SiteId site = engine.site(call);

@@ -55,6 +55,8 @@ void access_global(const void* pointer, std::size_t bytes, AccessKind kind, cons
 void acquire_global(const void* pointer, std::size_t bytes, ScopeKind scope, const CallSite& call);
 void release_global(const void* pointer, std::size_t bytes, ScopeKind scope, bool update,
                     bool release, const CallSite& call);
+// A relaxed addition that returns nothing: it orders nothing, and no wait is for its address.
+void reduce_global(const void* pointer, std::size_t bytes, const CallSite& call);
 
 // --- asynchronous copies ---
 void tensor_load(void* to, const TensorMap& map, std::span<const int> coordinates, void* barrier,

@@ -54,6 +54,11 @@ void for_each_lane(const ReaderTable::Entry& entry, Fn fn) {
 
 Verdict order(const ReaderTable::Entry& entry, bool now_async, std::span<const Viewpoint> views,
               Epoch& culprit) {
+  Agent row = entry.agent;
+  row.lane = kWholeRow;  // who knows that much of the whole warp knows it of each lane
+  if (order(Epoch{row, entry.time}, entry.async, now_async, views) == Verdict::Ordered) {
+    return Verdict::Ordered;
+  }
   Verdict verdict = Verdict::Ordered;
   for_each_lane(entry, [&](const Epoch& epoch) {
     if (verdict == Verdict::Unordered) return;
@@ -80,6 +85,12 @@ std::uint64_t hash_of(const ReaderTable::Set& set) {
   return hash;
 }
 
+std::size_t slot_of(std::uint32_t set, const Access& access) {
+  std::uint64_t hash = std::uint64_t{set} << 32 | access.epoch.time;
+  hash = (hash ^ access.epoch.agent.row * 32u ^ access.epoch.agent.lane) * 0x9e3779b97f4a7c15u;
+  return hash >> 32;
+}
+
 }  // namespace
 
 const char* to_string(AccessKind kind) {
@@ -100,8 +111,20 @@ const char* to_string(AccessKind kind) {
   return "";
 }
 
+// NOTE [remembered sets]: the set an access came to is right for the same access later, too: by then
+// its thread knows more, so that more could be left out, but whoever is ordered after the access is
+// ordered after what it knew.
 std::uint32_t ReaderTable::add(std::uint32_t set, const Access& access,
                                std::span<const Viewpoint> views) {
+  Remembered& last = remembered_[slot_of(set, access) % kRemembered];
+  if (last.set != set || last.access != access || last.result == 0) {
+    last = {set, access, extended(set, access, views)};
+  }
+  return last.result;
+}
+
+std::uint32_t ReaderTable::extended(std::uint32_t set, const Access& access,
+                                    std::span<const Viewpoint> views) {
   Set next;
   next.reserve(sets_[set].size() + 1);
   const bool whole = access.epoch.agent.lane == kWholeRow;
@@ -144,6 +167,7 @@ std::uint32_t ReaderTable::intern(Set&& set) {
 void ReaderTable::clear() {
   sets_.resize(1);
   by_hash_.clear();
+  remembered_.fill({});
 }
 
 Shadow::Shadow(std::uint64_t bytes, bool initialized, ReaderTable& readers, bool write_once)

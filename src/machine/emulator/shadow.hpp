@@ -2,6 +2,7 @@
 // whether an access is ordered after them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -31,6 +32,7 @@ struct Access {
   SiteId site = kNoSite;
   AccessKind kind = AccessKind::Read;
   bool async = false;
+  bool operator==(const Access&) const = default;
 };
 
 // What the accessor knows. `self` is the accessing thread, whose own generic accesses precede by
@@ -81,10 +83,19 @@ class ReaderTable {
   void clear();
 
  private:
+  static constexpr std::size_t kRemembered = 1024;
+  struct Remembered {
+    std::uint32_t set = 0;
+    Access access;
+    std::uint32_t result = 0;
+  };
+
+  std::uint32_t extended(std::uint32_t set, const Access& access, std::span<const Viewpoint> views);
   std::uint32_t intern(Set&& set);
 
   std::vector<Set> sets_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
+  std::array<Remembered, kRemembered> remembered_{};
 };
 
 class Shadow {

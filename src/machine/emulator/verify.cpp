@@ -3,16 +3,32 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <ostream>
 #include <stdexcept>
+#include <utility>
 
 namespace jfa::emulator {
 namespace {
 
+// A path that ccache has made relative to the build folder ("../../src/...") is one below the
+// sources.
+std::filesystem::path path_of(const CallSite& site) {
+  const std::filesystem::path path = site.file;
+  if (path.is_absolute()) return path;
+  const auto inside = std::find_if(path.begin(), path.end(),
+                                   [](const auto& part) { return part != "." && part != ".."; });
+  return std::accumulate(inside, path.end(), std::filesystem::path(JFA_SOURCE_DIR),
+                         std::divides<>());
+}
+
 std::string line_of(const CallSite& site) {
-  std::ifstream file(site.file);
+  std::ifstream file(path_of(site));
   std::string line;
   for (int number = 0; number < site.line && std::getline(file, line); ++number) continue;
   return file ? line : "";
@@ -24,60 +40,115 @@ bool same(const Mutant& a, const Mutant& b) {
   return a.mutation == b.mutation && same_place(a.site, b.site);
 }
 
-bool contains(std::span<const Mutant> mutants, const Mutant& one) {
-  return std::any_of(mutants.begin(), mutants.end(),
-                     [&](const Mutant& other) { return same(one, other); });
-}
-
-struct Survivor {
-  const Subject* subject;
-  Mutant mutant;
-};
-
-// What the mutants of all subjects came to. Subjects share lines: instantiations of one kernel.
-struct Tally {
-  std::vector<Mutant> killed;
-  std::vector<Survivor> survivors;  // of some subject
-};
-
-void try_mutants(const Subject& subject, const VerifyOptions& options, std::ostream& out,
-                 Tally& tally) {
-  const auto results = mutate(subject, kSchedules, options.seeds, tally.killed);
-  std::size_t killed = 0;
-  for (const auto& result : results) {
-    if (result.killed()) {
-      ++killed;
-      tally.killed.push_back(result.mutant);
-    } else {
-      tally.survivors.push_back({&subject, result.mutant});
+std::vector<RunOptions> options_of(std::span<const Schedule> schedules, int seeds) {
+  std::vector<RunOptions> all;
+  for (int seed = 0; seed < seeds; ++seed) {
+    for (const Schedule schedule : schedules) {
+      RunOptions& options = all.emplace_back();
+      options.schedule = schedule;
+      options.seed = static_cast<std::uint64_t>(seed);
     }
   }
-  out << "  " << killed << " of " << results.size() << " new mutants killed\n";
+  return all;
 }
 
-struct Verdict {
-  int justified = 0;
-  int problems = 0;
+// A subject that nothing disturbs, under each of `all`: what was flagged first, the sites that order
+// something, and how much there is to do.
+struct Survey {
+  std::optional<Outcome> flagged;
+  std::vector<SyncSite> sites;
+  std::uint64_t events = 0;
 };
 
-// Survivors that no subject has killed: each is justified by name, or a problem.
-Verdict judge(const Tally& tally, const VerifyOptions& options, std::ostream& out) {
-  Verdict verdict;
-  std::vector<Mutant> judged = tally.killed;
-  for (const auto& [subject, mutant] : tally.survivors) {
-    if (contains(judged, mutant)) continue;
-    judged.push_back(mutant);
+Survey survey(const Subject& subject, const std::vector<RunOptions>& all) {
+  std::vector<Survey> runs(all.size());
+  tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) {
+    Outcome outcome = subject.run(all[i]);
+    runs[i].sites = std::move(outcome.result.sites);
+    runs[i].events = outcome.result.events;
+    if (outcome.flagged()) runs[i].flagged = std::move(outcome);
+  });
+  Survey result;
+  for (Survey& run : runs) {
+    result.events += run.events;
+    if (!result.flagged) result.flagged = std::move(run.flagged);
+    std::move(run.sites.begin(), run.sites.end(), std::back_inserter(result.sites));
+  }
+  return result;
+}
+
+// A mutant, and the subjects that come to its place. Subjects share lines: instantiations of one
+// kernel.
+struct Candidate {
+  Mutant mutant;
+  std::vector<const Subject*> subjects;
+};
+
+void add_candidates(const Subject& subject, const std::vector<SyncSite>& sites,
+                    std::vector<Candidate>& candidates) {
+  for (const SyncSite& site : sites) {
+    for (const Mutation mutation : site.mutations) {
+      const Mutant mutant{site.site, mutation};
+      auto known = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+        return same(mutant, other.mutant);
+      });
+      if (known == candidates.end()) known = candidates.insert(known, {mutant, {}});
+      if (known->subjects.empty() || known->subjects.back() != &subject) {
+        known->subjects.push_back(&subject);
+      }
+    }
+  }
+}
+
+// One schedule over all subjects before the next: most mutants fall at the first, where they fall.
+bool is_killed(const Candidate& candidate, const std::vector<RunOptions>& all) {
+  for (RunOptions options : all) {
+    options.mutant = candidate.mutant;
+    for (const Subject* subject : candidate.subjects) {
+      if (subject->run(options).flagged()) return true;
+    }
+  }
+  return false;
+}
+
+const Justified* justification(const Candidate& candidate, std::span<const Justified> list) {
+  for (const Subject* subject : candidate.subjects) {
+    if (const Justified* known = find_justified(list, *subject, candidate.mutant)) return known;
+  }
+  return nullptr;
+}
+
+struct Tally {
+  int killed = 0;
+  int justified = 0;
+  int survivors = 0;
+};
+
+// Tries all mutants but those that may survive.
+Tally try_mutants(const std::vector<Candidate>& candidates, const std::vector<RunOptions>& all,
+                  std::span<const Justified> justified, std::ostream& out) {
+  std::vector<const Justified*> known(candidates.size());
+  std::vector<char> killed(candidates.size());
+  tbb::parallel_for(std::size_t{0}, candidates.size(), [&](std::size_t i) {
+    known[i] = justification(candidates[i], justified);
+    killed[i] = known[i] == nullptr && is_killed(candidates[i], all);
+  });
+  Tally tally;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const auto& [mutant, subjects] = candidates[i];
     const std::string what =
-        subject->name + ": " + to_string(mutant.site) + ", " + to_string(mutant.mutation);
-    if (const Justified* known = find_justified(options.justified, *subject, mutant)) {
-      ++verdict.justified;
-      out << "survives, justified: " << what << ": " << known->why << '\n';
+        subjects[0]->name + ": " + to_string(mutant.site) + ", " + to_string(mutant.mutation);
+    if (known[i] != nullptr) {
+      ++tally.justified;
+      out << "not tried, justified: " << what << ": " << known[i]->why << '\n';
+    } else if (killed[i]) {
+      ++tally.killed;
     } else {
-      ++verdict.problems;
+      ++tally.survivors;
       out << "SURVIVES: " << what << '\n';
     }
   }
-  return verdict;
+  return tally;
 }
 
 }  // namespace
@@ -98,54 +169,16 @@ const char* to_string(Mutation mutation) {
   return "";
 }
 
-SearchResult search(const Subject& subject, std::span<const Schedule> schedules, int seeds,
-                    const std::optional<Mutant>& mutant) {
+SearchResult search(const Subject& subject, std::span<const Schedule> schedules, int seeds) {
   SearchResult result;
-  for (int seed = 0; seed < seeds; ++seed) {
-    for (const Schedule schedule : schedules) {
-      RunOptions options;
-      options.schedule = schedule;
-      options.seed = static_cast<std::uint64_t>(seed);
-      options.mutant = mutant;
-      result.outcome = subject.run(options);
-      ++result.runs;
-      if (!result.outcome.flagged()) continue;
-      result.options = options;
-      return result;
-    }
+  for (const RunOptions& options : options_of(schedules, seeds)) {
+    result.outcome = subject.run(options);
+    ++result.runs;
+    if (!result.outcome.flagged()) continue;
+    result.options = options;
+    break;
   }
   return result;
-}
-
-std::vector<Mutant> mutants(const Subject& subject, std::span<const Schedule> schedules,
-                            int seeds) {
-  std::vector<Mutant> result;
-  for (int seed = 0; seed < seeds; ++seed) {
-    for (const Schedule schedule : schedules) {
-      RunOptions options;
-      options.schedule = schedule;
-      options.seed = static_cast<std::uint64_t>(seed);
-      for (const SyncSite& site : subject.run(options).result.sites) {
-        for (const Mutation mutation : site.mutations) {
-          const Mutant mutant{site.site, mutation};
-          if (!contains(result, mutant)) result.push_back(mutant);
-        }
-      }
-    }
-  }
-  return result;
-}
-
-std::vector<MutantResult> mutate(const Subject& subject, std::span<const Schedule> schedules,
-                                 int seeds, std::span<const Mutant> except) {
-  std::vector<MutantResult> results;
-  for (const Mutant& mutant : mutants(subject, schedules, 1)) {
-    if (!contains(except, mutant)) results.emplace_back().mutant = mutant;
-  }
-  tbb::parallel_for(std::size_t{0}, results.size(), [&](std::size_t i) {
-    results[i].search = search(subject, schedules, seeds, results[i].mutant);
-  });
-  return results;
 }
 
 std::vector<Justified> load_justified(const std::string& path) {
@@ -178,27 +211,34 @@ const Justified* find_justified(std::span<const Justified> list, const Subject& 
 }
 
 int verify(std::span<const Subject> subjects, const VerifyOptions& options, std::ostream& out) {
-  Tally tally;
+  const std::vector<RunOptions> all = options_of(kSchedules, options.seeds);
+  std::vector<std::pair<const Subject*, Survey>> clean;
   int flagged = 0;
-  std::uint64_t runs = 0;
   for (const auto& subject : subjects) {
     out << subject.name << '\n';
-    const auto found = search(subject, kSchedules, options.seeds);
-    runs += found.runs;
-    if (found.options) {
+    Survey found = survey(subject, all);
+    if (found.flagged) {
       ++flagged;
-      out << report(found.outcome.result.finding);
-      if (!found.outcome.wrong.empty()) out << "  wrong: " << found.outcome.wrong << '\n';
+      out << report(found.flagged->result.finding);
+      if (!found.flagged->wrong.empty()) out << "  wrong: " << found.flagged->wrong << '\n';
       continue;
     }
-    out << "  clean in " << found.runs << " runs\n" << std::flush;
-    if (options.mutate) try_mutants(subject, options, out, tally);
+    out << "  clean in " << all.size() << " runs\n" << std::flush;
+    clean.emplace_back(&subject, std::move(found));
   }
-  const Verdict verdict = judge(tally, options, out);
-  out << subjects.size() << " kernels, " << runs << " runs, " << flagged << " flagged; "
-      << tally.killed.size() << " mutants killed, " << verdict.justified << " justified survivors, "
-      << verdict.problems << " other survivors\n";
-  return flagged + verdict.problems;
+  Tally tally;
+  if (options.mutate) {
+    std::stable_sort(clean.begin(), clean.end(), [](const auto& a, const auto& b) {
+      return a.second.events < b.second.events;  // a mutant is tried where it costs least
+    });
+    std::vector<Candidate> candidates;
+    for (const auto& [subject, found] : clean) add_candidates(*subject, found.sites, candidates);
+    tally = try_mutants(candidates, all, options.justified, out);
+  }
+  out << subjects.size() << " kernels, " << subjects.size() * all.size() << " runs, " << flagged
+      << " flagged; " << tally.killed << " mutants killed, " << tally.justified << " justified, "
+      << tally.survivors << " survivors\n";
+  return flagged + tally.survivors;
 }
 
 }  // namespace jfa::emulator

@@ -35,21 +35,7 @@ struct SearchResult {
 };
 
 // Seeds 0 to `seeds` - 1 of each schedule, until a run is flagged.
-SearchResult search(const Subject& subject, std::span<const Schedule> schedules, int seeds,
-                    const std::optional<Mutant>& mutant = std::nullopt);
-
-// Every mutation of every site that orders something in the subject, by recording runs.
-std::vector<Mutant> mutants(const Subject& subject, std::span<const Schedule> schedules, int seeds);
-
-struct MutantResult {
-  Mutant mutant;
-  SearchResult search;
-  bool killed() const { return search.options.has_value(); }
-};
-
-// All mutants of a subject but those of `except`, spread over the host's cores.
-std::vector<MutantResult> mutate(const Subject& subject, std::span<const Schedule> schedules,
-                                 int seeds, std::span<const Mutant> except = {});
+SearchResult search(const Subject& subject, std::span<const Schedule> schedules, int seeds);
 
 // A mutant that may survive: matched by kernel, file, word, mutation and a piece of the source line
 // it stands on.
@@ -74,9 +60,10 @@ struct VerifyOptions {
   std::vector<Justified> justified;
 };
 
-// Searches, and if asked mutates, every subject; writes what it finds, and a summary as its last
-// line. A mutant of a line that subjects share (instantiations of one kernel) is killed by any of
-// them. Returns the number of problems: flagged runs and survivors without justification.
+// Searches, and if asked mutates, every subject, spread over the host's cores; writes what it finds,
+// and a summary as its last line. A mutant of a line that subjects share (instantiations of one
+// kernel) is killed by any of them; one that is justified is not tried. Returns the number of
+// problems: flagged subjects and survivors.
 int verify(std::span<const Subject> subjects, const VerifyOptions& options, std::ostream& out);
 
 }  // namespace jfa::emulator
