@@ -15,6 +15,7 @@ from jfa._abi import (
 )
 from jfa._abi import version as __version__
 from jfa._arguments import BlockSparse
+from jfa._explain import explain as _explain
 
 __all__ = [
     "BlockSparse",
@@ -59,6 +60,9 @@ class Plan:
     Takes what `attention` takes; of `q`, `k` and `v` only shapes, types and the device matter. On a
     GPU it is made on the current stream without waiting, follows no later change of the offsets,
     and is compared with those of a call only where the call says `check=True`.
+
+    A copy, deep ones too, is the plan itself, which nothing changes. It lives in the memory of its
+    process: pickling it raises.
     """
 
     def __init__(
@@ -75,8 +79,23 @@ class Plan:
         window=(-1, -1),
         block_sparse=None,
     ):
-        self.number = _backend(q).make_plan(
-            q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, causal, window, block_sparse
+        try:
+            self.number = _backend(q).make_plan(
+                q, k, v, kv_offsets, q_offsets, q_lengths, kv_lengths, causal, window, block_sparse
+            )
+        except Exception as error:
+            _explain(error, locals())
+            raise
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, _):
+        return self
+
+    def __reduce__(self):
+        raise Unsupported(
+            "plan is pickled, must be made by the process that uses it: it lives in its memory"
         )
 
 
@@ -124,24 +143,28 @@ def attention(
     tensors, the GPU engine, on the current stream, for CUDA tensors. NumPy arrays and what turns
     into them (DLPack) run on the CPU. Raises a jfa.Error.
     """
-    return _backend(q).attention(
-        return_lse,
-        q,
-        k,
-        v,
-        kv_offsets,
-        q_offsets,
-        q_lengths,
-        kv_lengths,
-        causal,
-        window,
-        block_sparse,
-        softmax_scale,
-        softcap,
-        deterministic,
-        plan,
-        check,
-    )
+    try:
+        return _backend(q).attention(
+            return_lse,
+            q,
+            k,
+            v,
+            kv_offsets,
+            q_offsets,
+            q_lengths,
+            kv_lengths,
+            causal,
+            window,
+            block_sparse,
+            softmax_scale,
+            softcap,
+            deterministic,
+            plan,
+            check,
+        )
+    except Exception as error:
+        _explain(error, locals())
+        raise
 
 
 def attention_backward(
@@ -174,24 +197,28 @@ def attention_backward(
 
     Without q_offsets dq is summed over the batch.
     """
-    return _backend(q).attention_backward(
-        dout,
-        out,
-        lse,
-        dlse,
-        q,
-        k,
-        v,
-        kv_offsets,
-        q_offsets,
-        q_lengths,
-        kv_lengths,
-        causal,
-        window,
-        block_sparse,
-        softmax_scale,
-        softcap,
-        deterministic,
-        plan,
-        check,
-    )
+    try:
+        return _backend(q).attention_backward(
+            dout,
+            out,
+            lse,
+            dlse,
+            q,
+            k,
+            v,
+            kv_offsets,
+            q_offsets,
+            q_lengths,
+            kv_lengths,
+            causal,
+            window,
+            block_sparse,
+            softmax_scale,
+            softcap,
+            deterministic,
+            plan,
+            check,
+        )
+    except Exception as error:
+        _explain(error, locals())
+        raise

@@ -270,8 +270,10 @@ def _(dout, out, lse, dlse, q, k, v, *_):
 
 
 @torch.library.register_fake("jfa::make_plan", lib=_library)
-def _(*_):
-    return torch.empty(1, dtype=torch.int64, device="cpu")
+def _(q, k, v, kv_offsets, q_offsets, *_):
+    _require_device(q.device, k=k, v=v, kv_offsets=kv_offsets, q_offsets=q_offsets)
+    device = "meta" if q.device.type == "meta" else "cpu"
+    return torch.empty(1, dtype=torch.int64, device=device)
 
 
 # ---- autograd, and eager calls without the dispatcher
@@ -395,6 +397,14 @@ for _name in ("forward", "backward", "make_plan"):
 # ---- what jfa.attention, jfa.attention_backward and jfa.Plan call
 
 _NO_BLOCKS = 0, 0, None, None
+_NUMBERS = {float, int, type(None)}
+
+
+def _require_constant(name, value):
+    """A tensor's value is read, which autograd does not see."""
+    if isinstance(value, torch.Tensor) and value.requires_grad and torch.is_grad_enabled():
+        allowed = "a number or detached: it gets no gradient (softmax_scale may be put into q)"
+        require(False, name, "a tensor that requires grad", allowed)
 
 
 def _arguments(
@@ -404,6 +414,9 @@ def _arguments(
     """An operator's arguments."""
     if kv_offsets is None:
         require(False, "kv_offsets", None, "a tensor")
+    if type(softmax_scale) not in _NUMBERS or type(softcap) not in _NUMBERS:
+        _require_constant("softmax_scale", softmax_scale)
+        _require_constant("softcap", softcap)
     left, right = window_sides(window)
     block_q, block_kv, row_offsets, columns = block_sparse or _NO_BLOCKS
     if block_sparse is not None:
@@ -416,11 +429,16 @@ def _arguments(
     )  # fmt: skip
 
 
+def _autocast(t, dtype):
+    """`t` as autocast's own casts leave it: they pass fp64 and what is no float by."""
+    return t.to(dtype) if t.is_floating_point() and t.dtype != torch.float64 else t
+
+
 def attention(return_lse, q, k, v, *problem):
     kind = "cuda" if q.is_cuda else "cpu"
     if torch.is_autocast_enabled(kind):
         dtype = torch.get_autocast_dtype(kind)
-        q, k, v = q.to(dtype), k.to(dtype), v.to(dtype)
+        q, k, v = (_autocast(t, dtype) for t in (q, k, v))
     arguments = _arguments(q, k, v, *problem)
     if torch.compiler.is_compiling() or not _is_plain(arguments):
         results = _forward_op(*arguments)

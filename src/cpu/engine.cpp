@@ -28,8 +28,8 @@ void attend_all(const ForwardCall& call, const Team& team) {
           attend(call, b, item / tiles(b), item % tiles(b), scratch);
         });
   };
-  run_shares(team, team.shares(), attend_share, std::ssize(plan.q_gaps), [&](std::int64_t i) {
-    const Range rows = plan.q_gaps[static_cast<std::size_t>(i)];
+  run_shares(team, team.shares(), attend_share, plan.q_gaps.size(), [&](std::int64_t i) {
+    const Range rows = plan.q_gaps[i];
     zero_rows(outputs.out, rows);
     if (outputs.lse.data != nullptr) hide_rows(outputs.lse, rows);
   });
@@ -92,17 +92,17 @@ void backpropagate_broadcast(const BackwardCall& call, const Team& team, float* 
   constexpr std::int64_t kQueriesPerTask = 64;
   const Problem& problem = call.problem;
   const std::int64_t chunks = dq_chunks(problem);
-  const std::vector<Range>& gaps = call.plan.kv_gaps;
+  const Gaps& gaps = call.plan.kv_gaps;
   run_shares(
       team, chunks * problem.heads_kv,
       [&](std::int64_t share, std::byte* scratch) {
         backpropagate_chunk(call, share / problem.heads_kv, share % problem.heads_kv, dq_sums,
                             scratch);
       },
-      std::ssize(gaps),
+      gaps.size(),
       [&](std::int64_t i) {
-        zero_rows(call.outputs.dk, gaps[static_cast<std::size_t>(i)]);
-        zero_rows(call.outputs.dv, gaps[static_cast<std::size_t>(i)]);
+        zero_rows(call.outputs.dk, gaps[i]);
+        zero_rows(call.outputs.dv, gaps[i]);
       });
   const std::int64_t rows = problem.q.rows;
   run_tasks(team.threads, divide_up(rows, kQueriesPerTask), [&](std::int64_t task, int) {
@@ -130,13 +130,13 @@ void backpropagate_all(const BackwardCall& call, const Team& team) {
           backpropagate(call, cuts.query_piece(b, item), scratch);
         });
   };
-  const std::int64_t q_gaps = std::ssize(plan.q_gaps);
+  const std::int64_t q_gaps = plan.q_gaps.size();
   run_shares(team, cuts.any_split() ? 2 * shares : shares, backpropagate_share,
-             q_gaps + std::ssize(plan.kv_gaps), [&](std::int64_t i) {
+             q_gaps + plan.kv_gaps.size(), [&](std::int64_t i) {
                if (i < q_gaps) {
-                 return zero_rows(call.outputs.dq, plan.q_gaps[static_cast<std::size_t>(i)]);
+                 return zero_rows(call.outputs.dq, plan.q_gaps[i]);
                }
-               const Range rows = plan.kv_gaps[static_cast<std::size_t>(i - q_gaps)];
+               const Range rows = plan.kv_gaps[i - q_gaps];
                zero_rows(call.outputs.dk, rows);
                zero_rows(call.outputs.dv, rows);
              });

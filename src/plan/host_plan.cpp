@@ -83,20 +83,16 @@ std::vector<double> sum_work(const HostPlan& plan) {
   return before;
 }
 
-void append_gap(std::vector<Range>& gaps, std::int64_t begin, std::int64_t end) {
-  for (; begin < end; begin += kGapRows) gaps.push_back({begin, std::min(begin + kGapRows, end)});
-}
-
 /// Rows of `[0, rows)` that no sequence uses; (begin, length) of each come in ascending order.
-std::vector<Range> find_gaps(const std::vector<Sequence>& sequences, std::int64_t rows,
-                             std::int64_t Sequence::*begin, std::int64_t Sequence::*length) {
-  std::vector<Range> gaps;
+Gaps find_gaps(const std::vector<Sequence>& sequences, std::int64_t rows,
+               std::int64_t Sequence::*begin, std::int64_t Sequence::*length) {
+  Gaps gaps;
   std::int64_t covered = 0;
   for (const Sequence& s : sequences) {
-    append_gap(gaps, covered, s.*begin);
+    gaps.add({covered, s.*begin});
     covered = s.*begin + s.*length;
   }
-  append_gap(gaps, covered, rows);
+  gaps.add({covered, rows});
   return gaps;
 }
 
@@ -176,6 +172,21 @@ Status check_block_lists(const BlockLists& planned, const BlockSparse& given) {
 }
 
 }  // namespace
+
+void Gaps::add(Range rows) {
+  if (rows.size() <= 0) return;
+  gaps_.push_back({rows, pieces_});
+  pieces_ += blocks_in(rows.size(), kGapRows);
+}
+
+Range Gaps::operator[](std::int64_t piece) const noexcept {
+  const auto behind =
+      std::upper_bound(gaps_.begin(), gaps_.end(), piece,
+                       [](std::int64_t value, const Gap& gap) { return value < gap.first_piece; });
+  const Gap& gap = *std::prev(behind);
+  const std::int64_t begin = gap.rows.begin + (piece - gap.first_piece) * kGapRows;
+  return {begin, std::min(begin + kGapRows, gap.rows.end)};
+}
 
 HostPlan make_host_plan(const Problem& problem) {
   HostPlan plan;

@@ -29,14 +29,33 @@ struct BlockLists {
   }
 };
 
+/// Rows in use by no sequence, in pieces of at most 1,024. Kept as few ranges: the rows of a tensor
+/// of stride 0 cost no memory, and neither do these.
+class Gaps {
+ public:
+  /// Behind those added before; may be empty.
+  void add(Range rows);
+  /// Of pieces.
+  std::int64_t size() const noexcept { return pieces_; }
+  Range operator[](std::int64_t piece) const noexcept;
+
+ private:
+  struct Gap {
+    Range rows;
+    std::int64_t first_piece;
+  };
+  std::vector<Gap> gaps_;
+  std::int64_t pieces_ = 0;
+};
+
 /// Made once from offsets, lengths and mask; holds copies, so it outlives the arrays it came from.
 struct HostPlan {
   std::vector<Sequence> sequences;  ///< `[batch]`
   /// `[batch + 1]`: work of the sequences before each one, in score entries that 64-row tiles reach
   /// (averaged over heads), rows counted in.
   std::vector<double> work_before;
-  std::vector<Range> q_gaps;   ///< rows of q and out in use by no sequence, at most 1,024 each
-  std::vector<Range> kv_gaps;  ///< the same of k and v
+  Gaps q_gaps;   ///< of q and out
+  Gaps kv_gaps;  ///< of k and v
   Window window;
   bool block_sparse = false;
   BlockLists blocks;  ///< valid when block_sparse

@@ -185,6 +185,9 @@ def test_autocast(device):
     assert q.grad.dtype == torch.float32
     expected = jfa.attention(*(t.detach().bfloat16() for t in (q, k, v)), *offsets)
     assert torch.equal(out, expected)
+    with torch.autocast(device, dtype=torch.bfloat16), pytest.raises(jfa.InvalidArgument) as refused:
+        jfa.attention(q.double(), k, v, *offsets)  # autocast leaves fp64 as it is
+    assert "q.dtype is torch.float64" in str(refused.value)
 
 
 def test_transforms_are_refused(device, dtype):

@@ -44,9 +44,10 @@ struct Indices {
   }
 };
 
-std::vector<std::int64_t> rows_of(const std::vector<Range>& ranges) {
+std::vector<std::int64_t> rows_of(const Gaps& gaps) {
   std::vector<std::int64_t> rows;
-  for (const Range& range : ranges) {
+  for (std::int64_t piece = 0; piece < gaps.size(); ++piece) {
+    const Range range = gaps[piece];
     EXPECT_LE(range.size(), 1024);
     for (std::int64_t row = range.begin; row < range.end; ++row) rows.push_back(row);
   }
@@ -81,6 +82,16 @@ TEST(HostPlan, GapsBetweenSequencesAndAtTheEnd) {
   std::vector<std::int64_t> expected = consecutive(0, 100);
   for (const std::int64_t row : consecutive(299, 3000)) expected.push_back(row);
   EXPECT_EQ(rows_of(plan.q_gaps), expected);
+}
+
+TEST(HostPlan, CapacityTakesNoMemory) {
+  Indices indices;
+  Problem problem = indices.problem();
+  problem.k.rows = problem.v.rows = std::int64_t{1} << 55;  // of stride 0
+  const Gaps gaps = make_host_plan(problem).kv_gaps;
+  EXPECT_EQ(gaps[gaps.size() - 1].end, problem.k.rows);
+  EXPECT_EQ(gaps[1].begin, 264);
+  EXPECT_EQ(gaps[2].begin, 264 + 1024);
 }
 
 TEST(HostPlan, WorkFollowsTheMask) {
