@@ -111,9 +111,9 @@ const char* to_string(AccessKind kind) {
   return "";
 }
 
-// NOTE [remembered sets]: the set an access came to is right for the same access later, too: by then
-// its thread knows more, so that more could be left out, but whoever is ordered after the access is
-// ordered after what it knew.
+// NOTE [remembered sets]: the set an access came to is right for the same access later, too: by
+// then its thread knows more, so that more could be left out, but whoever is ordered after the
+// access is ordered after what it knew.
 std::uint32_t ReaderTable::add(std::uint32_t set, const Access& access,
                                std::span<const Viewpoint> views) {
   Remembered& last = remembered_[slot_of(set, access) % kRemembered];

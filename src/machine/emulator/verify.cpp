@@ -19,7 +19,7 @@ namespace {
 // A path that ccache has made relative to the build folder ("../../src/...") is one below the
 // sources.
 std::filesystem::path path_of(const CallSite& site) {
-  const std::filesystem::path path = site.file;
+  std::filesystem::path path = site.file;
   if (path.is_absolute()) return path;
   const auto inside = std::find_if(path.begin(), path.end(),
                                    [](const auto& part) { return part != "." && part != ".."; });
@@ -52,8 +52,8 @@ std::vector<RunOptions> options_of(std::span<const Schedule> schedules, int seed
   return all;
 }
 
-// A subject that nothing disturbs, under each of `all`: what was flagged first, the sites that order
-// something, and how much there is to do.
+// A subject that nothing disturbs, under each of `all`: what was flagged first, the sites that
+// order something, and how much there is to do.
 struct Survey {
   std::optional<Outcome> flagged;
   std::vector<SyncSite> sites;
@@ -89,9 +89,8 @@ void add_candidates(const Subject& subject, const std::vector<SyncSite>& sites,
   for (const SyncSite& site : sites) {
     for (const Mutation mutation : site.mutations) {
       const Mutant mutant{site.site, mutation};
-      auto known = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& other) {
-        return same(mutant, other.mutant);
-      });
+      auto known = std::find_if(candidates.begin(), candidates.end(),
+                                [&](const Candidate& other) { return same(mutant, other.mutant); });
       if (known == candidates.end()) known = candidates.insert(known, {mutant, {}});
       if (known->subjects.empty() || known->subjects.back() != &subject) {
         known->subjects.push_back(&subject);
@@ -131,7 +130,7 @@ Tally try_mutants(const std::vector<Candidate>& candidates, const std::vector<Ru
   std::vector<char> killed(candidates.size());
   tbb::parallel_for(std::size_t{0}, candidates.size(), [&](std::size_t i) {
     known[i] = justification(candidates[i], justified);
-    killed[i] = known[i] == nullptr && is_killed(candidates[i], all);
+    if (known[i] == nullptr && is_killed(candidates[i], all)) killed[i] = 1;
   });
   Tally tally;
   for (std::size_t i = 0; i < candidates.size(); ++i) {

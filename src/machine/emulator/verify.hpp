@@ -60,9 +60,9 @@ struct VerifyOptions {
   std::vector<Justified> justified;
 };
 
-// Searches, and if asked mutates, every subject, spread over the host's cores; writes what it finds,
-// and a summary as its last line. A mutant of a line that subjects share (instantiations of one
-// kernel) is killed by any of them; one that is justified is not tried. Returns the number of
+// Searches, and if asked mutates, every subject, spread over the host's cores; writes what it
+// finds, and a summary as its last line. A mutant of a line that subjects share (instantiations of
+// one kernel) is killed by any of them; one that is justified is not tried. Returns the number of
 // problems: flagged subjects and survivors.
 int verify(std::span<const Subject> subjects, const VerifyOptions& options, std::ostream& out);
 
