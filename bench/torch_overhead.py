@@ -13,8 +13,10 @@ import functools
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import jfa
+import results_file
 import torch
 from jfa import _abi, _torch
 
@@ -91,7 +93,9 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    device = parser.parse_args().device
+    parser.add_argument("--json", type=Path, metavar="OUT", help="file to write")
+    args = parser.parse_args()
+    device = args.device
     torch.set_num_threads(1)
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
     q = torch.randn(2, 1, 8, device=device).to(dtype)
@@ -126,13 +130,22 @@ def main():
         measure()  # compiles, warms up, captures
     passes = [[measure() for measure in measures.values()] for _ in range(PASSES)]
     times = dict(zip(measures, map(min, *passes)))
-    base = times.pop("C ABI")
+    base = times["C ABI"]
+    rows = [
+        dict(name=name, us=round(us, 2), over_c_abi_us=round(us - base, 2))
+        for name, us in times.items()
+    ]
     print(f"PyTorch {torch.__version__}; C ABI {base:.1f} us")
-    for name, spent in times.items():
-        print(f"{name:35s} {spent:5.1f} us, {spent - base:5.1f} over the C ABI")
+    for row in rows[1:]:
+        print("{name:35s} {us:5.1f} us, {over_c_abi_us:5.1f} over the C ABI".format(**row))
+    head = results_file.header(jfa=jfa.__version__)
     if device == "cuda":
+        head["card"] = torch.cuda.get_device_name()
         bare, ours = replayed(lambda: bare_call(arguments)), replayed(lambda: eager)
         print(f"CUDA graph: {ours:.2f} us a call captured from Python, {bare:.2f} us a bare one")
+        rows.append(dict(name="CUDA graph, GPU time", us=round(ours, 2), bare_us=round(bare, 2)))
+    if args.json:
+        results_file.write(args.json, head, rows)
 
 
 if __name__ == "__main__":
