@@ -45,7 +45,8 @@ def _backend(array):
     """Who computes on `array`. PyTorch and NumPy are imported when they are first needed."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
-        backend = sys.modules.get("jfa._torch")
+        # Compiled code guards what it read, which the first import would change.
+        backend = None if torch.compiler.is_compiling() else sys.modules.get("jfa._torch")
         if backend is None:
             from jfa import _torch as backend
     else:

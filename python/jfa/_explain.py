@@ -38,6 +38,8 @@ def _check(arguments):
         require(array is not None, name, None, "a tensor" if of_torch else "an array")
         if of_torch:
             _check_tensor(torch, name, array)
+        else:
+            _check_array(name, array)
     _check_plan(arguments.get("plan"), of_torch)
     for side in window_sides(arguments["window"]):
         _check_by(operator.index, "window", side, "a pair of integers")
@@ -53,8 +55,18 @@ def _block_lists(block_sparse):
     require(fields, "block_sparse", _kind(block_sparse), "a jfa.BlockSparse")
     given = BlockSparse(*block_sparse)
     for name in ("block_q", "block_kv"):
-        _check_by(operator.index, f"block_sparse.{name}", getattr(given, name), "an integer")
+        _check_by(_index_of_64_bits, f"block_sparse.{name}", getattr(given, name), "an integer of 64 bits")
     return {f"block_sparse.{name}": getattr(given, name) for name in ("row_offsets", "columns")}
+
+
+def _index_of_64_bits(value):
+    return operator.index(value).to_bytes(8, signed=True, byteorder="little")
+
+
+def _check_array(name, array):
+    from jfa._numpy import _array
+
+    _check_by(_array, name, array, "an array, or what turns into one")
 
 
 def _check_tensor(torch, name, tensor):

@@ -327,6 +327,7 @@ class _Attention(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(out, lse, *arguments[:_TENSORS])
         ctx.options = arguments[_TENSORS:]
+        ctx.plan = arguments[_TENSORS - 1]  # lives on where hooks save copies
         return (out, lse) if with_lse else out
 
     @staticmethod
