@@ -1,6 +1,8 @@
 """The operators under opcheck, torch.compile, autograd's tools, autocast and torch.func."""
 
 import copy
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import jfa
@@ -41,6 +43,18 @@ def compiled(function):
     dynamic."""
     torch._dynamo.reset()
     return torch.compile(function, fullgraph=True, dynamic=True, backend="aot_eager")
+
+
+FIRST_CALL = """
+import jfa, torch
+x, offsets = torch.randn(5, 2, 16), torch.tensor([0, 2, 5])
+step = torch.compile(lambda x, o: jfa.attention(x, x, x, o, o), fullgraph=True, backend="aot_eager")
+assert torch.equal(step(x, offsets), jfa.attention(x, x, x, offsets, offsets))
+"""
+
+
+def test_the_first_call_of_a_process_can_be_compiled():
+    subprocess.run([sys.executable, "-c", FIRST_CALL], check=True)
 
 
 def layer(q, k, v, kv_offsets, q_offsets, weight, plan=None):
@@ -280,6 +294,9 @@ def test_plan_outlives_its_object(device, dtype):
     out = jfa.attention(q, k, v, *offsets, plan=jfa.Plan(q, k, v, *offsets))
     out.sum().backward()  # the plan is gone but for what autograd kept
     assert q.grad.isfinite().all()
+    with torch.autograd.graph.saved_tensors_hooks(torch.clone, torch.clone):
+        out = jfa.attention(q, k, v, *offsets, plan=jfa.Plan(q, k, v, *offsets))
+    out.sum().backward()
     plan = jfa.Plan(q, k, v, *offsets)
     plan.number = plan.number.clone()
     with pytest.raises(jfa.InvalidArgument, match="no longer there"):

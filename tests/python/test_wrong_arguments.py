@@ -57,6 +57,15 @@ def test_arrays(call, name, wrong):
     refused(lambda: call(**arguments), "k" if (name, wrong) == ("q", "meta") else name)
 
 
+NO_ARRAYS = [[[1], [1, 2]], Q.clone().requires_grad_()]
+
+
+@pytest.mark.parametrize("wrong", NO_ARRAYS, ids=["ragged", "leaf"])
+def test_what_turns_into_no_array(wrong):
+    arrays = {name: array.numpy() for name, array in ARRAYS.items()}
+    refused(lambda: jfa.attention(**arrays | {"k": wrong}), "k is a")
+
+
 @pytest.mark.parametrize("name", ["q", "k", "v", "kv_offsets"])
 def test_absent_arrays(name):
     refused(lambda: jfa.attention(**ARRAYS | {name: None}), name)
@@ -87,6 +96,7 @@ def test_arrays_of_the_backward_pass(name, wrong):
         ("block_sparse", Q),
         ("block_sparse", (64, 64)),
         ("block_sparse", LISTS._replace(block_q="x")),
+        ("block_sparse", LISTS._replace(block_q=2**80)),
         ("block_sparse", LISTS._replace(row_offsets=[0, 1])),
         ("block_sparse", LISTS._replace(columns=None)),
     ],
