@@ -114,6 +114,22 @@ TEST(HostPlan, WorkFollowsTheMask) {
   EXPECT_EQ(listed.work(1), 5 * 64 * 64 + kRow * 350);
 }
 
+TEST(HostPlan, RowsTakeNoTime) {
+  Indices indices;
+  const std::int64_t rows = std::int64_t{1} << 50;
+  const std::vector<std::int64_t> offsets{0, rows, 2 * rows}, lengths{rows, rows / 2};
+  Problem problem = indices.problem();
+  problem.q.rows = problem.out_rows = problem.k.rows = 2 * rows;  // of stride 0
+  problem.q_offsets = problem.kv_offsets = Indices::view(offsets);
+  problem.q_lengths = problem.kv_lengths = Indices::view(lengths);
+  problem.block_sparse = false;
+  problem.window.right = 0;
+  const HostPlan plan = make_host_plan(problem);
+  const double triangle = static_cast<double>(rows) / 2 * static_cast<double>(rows);
+  EXPECT_NEAR(plan.work(0) / triangle, 1, 0.01);
+  EXPECT_NEAR(plan.work(1) / triangle, 0.25, 0.01);
+}
+
 TEST(HostPlan, ServesTheProblemItWasMadeFor) {
   const Indices indices;
   const HostPlan plan = make_host_plan(indices.problem());
