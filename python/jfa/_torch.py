@@ -283,6 +283,7 @@ _function_modes = torch._C._len_torch_function_stack
 _transforms = torch._C._are_functorch_transforms_active
 _tracing = torch._C._is_tracing
 _profiling = torch._C._autograd._profiler_enabled
+_has_storage = torch._C._has_storage  # not that of a batch of gradients (is_grads_batched)
 _PLAIN_TYPES = {torch.Tensor, torch.nn.Parameter, type(None)}
 
 
@@ -312,11 +313,11 @@ def _is_plain(arguments):
     )
 
 
-def _without_derivatives(gradients, inputs):
+def _without_derivatives(gradients, *inputs):
     """`gradients` whose own derivatives raise. They are functions of q, k and v even where dout is
     a constant, which torch.autograd.function.once_differentiable overlooks."""
     message = b"trying to differentiate twice: jfa.attention has no second derivatives"
-    results = *gradients, *inputs
+    results = *gradients, *(t for t in inputs if t is not None)
     return torch._C._functions.DelayedError(message, len(results))(*results)[: len(gradients)]
 
 
@@ -339,11 +340,12 @@ class _Attention(torch.autograd.Function):
             dout = torch.zeros_like(out)
         plain = _PLAIN_TYPES.issuperset((type(dout), type(dlse))) and _is_plain(tensors)
         plain = plain and _are_in_memory((dout, dlse))
+        plain = plain and _has_storage(dout) and (dlse is None or _has_storage(dlse))
         backward = _backward if plain else _backward_op
         with torch.no_grad():
             gradients = backward(dout, out, lse, dlse, *tensors, *ctx.options)
         if torch.is_grad_enabled():
-            gradients = _without_derivatives(gradients, tensors[:3])
+            gradients = _without_derivatives(gradients, *tensors[:3], dout, dlse)
         return None, *gradients, None, None
 
 
@@ -398,7 +400,7 @@ for _name in ("forward", "backward", "make_plan"):
 # ---- what jfa.attention, jfa.attention_backward and jfa.Plan call
 
 _NO_BLOCKS = 0, 0, None, None
-_NUMBERS = {float, int, type(None)}
+_NUMBERS = float, int, type(None)  # no set, in which a tracer of PyTorch 2.4 looks for no type
 
 
 def _require_constant(name, value):

@@ -189,6 +189,25 @@ def test_second_derivatives_of_a_constant_dout_are_refused():
         torch.autograd.grad(penalty, x)
 
 
+def test_derivatives_by_dout_are_refused(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    with pytest.raises(RuntimeError, match="differentiate twice"):
+        torch.autograd.functional.jvp(lambda q: jfa.attention(q, k, v, *offsets), q, q)
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_batches_of_gradients(device, dtype):
+    q, k, v, *offsets = batch(LENGTHS, device, dtype)
+    q.requires_grad_()
+    results = jfa.attention(q, k, v, *offsets, deterministic=True, return_lse=True)
+    for of in (results, results[:1], results[1:]):
+        given = [torch.randn(3, *t.shape, device=device).to(t.dtype) for t in of]
+        options = dict(retain_graph=True)
+        (got,) = torch.autograd.grad(of, q, given, is_grads_batched=True, **options)
+        each = [torch.autograd.grad(of, q, one, **options)[0] for one in zip(*given)]
+        assert torch.equal(got, torch.stack(each))
+
+
 def test_autocast(device):
     q, k, v, *offsets = batch(LENGTHS, device, torch.float32)
     q.requires_grad_()
