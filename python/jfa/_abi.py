@@ -7,6 +7,7 @@ import operator
 import os
 import pathlib
 import struct
+import sys
 import weakref
 from ctypes import (
     POINTER,
@@ -258,7 +259,14 @@ def cuda_execution(stream, workspace=0, workspace_bytes=0, check=0):
     return _pack_execution(CUDA, 0, workspace, workspace_bytes, stream, check)
 
 
-_PATH = os.fspath(os.environ.get("JFA_LIBRARY") or pathlib.Path(__file__).with_name("libjfa.so"))
+def _library_path():
+    """Of libjfa.so: beside these modules, or where an editable install of them keeps it."""
+    folders = [pathlib.Path(__file__).parent, *map(pathlib.Path, sys.modules["jfa"].__path__)]
+    places = [folder / "libjfa.so" for folder in folders]
+    return os.fspath(next((place for place in places if place.exists()), places[0]))
+
+
+_PATH = os.environ.get("JFA_LIBRARY") or _library_path()
 
 
 def _load():

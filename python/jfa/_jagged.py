@@ -15,6 +15,15 @@ def _unpacked(t):
     return t.values(), t.offsets(), None
 
 
+def _require_container(name, t):
+    if isinstance(t, torch.Tensor):
+        jagged = not t.is_nested or t.layout == torch.jagged
+        require(jagged, f"{name}.layout", t.layout, f"{torch.jagged} of a nested tensor")
+    else:
+        container = hasattr(t, "values") and hasattr(t, "offsets")
+        require(container, name, f"a {type(t).__name__}", "a tensor, or have values() and offsets()")
+
+
 def _require_shared(name, of_k, of_v):
     """The CPU's are compared entry by entry; a GPU would have to be waited for."""
     if of_v is of_k:
@@ -55,6 +64,8 @@ def jagged_attention(q, k, v, *, return_lse=False, **options):
     Returns out in a container like q; for a dense q `[B * Lq, heads_q, head_dim]`. With return_lse
     (out, lse), lse being `[heads_q, rows of q's values]`.
     """
+    for name, t in (("q", q), ("k", k), ("v", v)):
+        _require_container(name, t)
     heads_first = _heads_first(q)
     q, k, v = _heads_last(q), _heads_last(k), _heads_last(v)
     q_values, q_offsets, q_lengths = _unpacked(q)

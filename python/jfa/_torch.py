@@ -299,11 +299,11 @@ def _are_in_memory(tensors):
 def _is_plain(arguments):
     """Whether nothing of PyTorch but autograd has a part in a call, so that its dispatcher may be
     left out: real tensors of this process, no mode, no transform, nothing that records calls."""
-    q = arguments[0]
+    q, k, v = arguments[:3]
     return (
         _PLAIN_TYPES.issuperset(map(type, arguments[:_TENSORS]))
         and (q.is_cuda or q.is_cpu)
-        and _are_in_memory(arguments[:_TENSORS])
+        and _are_in_memory((q, k, v))  # offsets and lists always are
         and not _dispatch_modes()
         and not _function_modes()
         and not _transforms()

@@ -3,6 +3,7 @@
 import pathlib
 import re
 
+import jfa
 import pytest
 from jfa import _abi
 
@@ -50,3 +51,11 @@ def test_fields(name):
     fields = re.findall(r"([\w ]+\*?(?:\s*\(\*\))?)\s+(\w+);", body)
     expected = [(field, C_TYPES[type_.strip()]) for type_, field in fields]
     assert [(field, type_.__name__) for field, type_ in STRUCTS[name]._fields_] == expected
+
+
+def test_library_of_an_editable_install(tmp_path, monkeypatch):
+    library = tmp_path / "libjfa.so"
+    library.touch()
+    monkeypatch.setattr(_abi, "__file__", str(tmp_path / "sources/_abi.py"))
+    monkeypatch.setattr(jfa, "__path__", [str(tmp_path)])
+    assert _abi._library_path() == str(library)
