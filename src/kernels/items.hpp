@@ -1,11 +1,10 @@
-// Finding the sequence of an item of work in a plan.
+// Items of work: finding their sequence in a plan, and handing them from role to role.
 #pragma once
 
 #include "machine/machine.hpp"
 #include "plan/schedule.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// The lowest bit set. (The library's count of trailing zeros is no device function.)
 JFA_DEVICE int lowest_bit(std::uint32_t bits) {
@@ -18,6 +17,14 @@ JFA_DEVICE int lowest_bit(std::uint32_t bits) {
     }
   }
   return place;
+}
+
+/// Hands `work` over, by a warp; `w` is the ring's cursor.
+template <class M>
+JFA_DEVICE void publish(auto& ring, auto& w, const auto& work) {
+  ring.fill(w, [&](auto& slot) {
+    if (M::lane() == 0) M::store_shared(&slot, work);
+  });
 }
 
 /// The place in the plan, from `at` on, of the sequence that `item` belongs to, where each item of
@@ -63,5 +70,25 @@ JFA_DEVICE void for_each_task(std::int64_t items, int shares, int heads, int tea
   }
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+/// A ring's slot whose bytes lie in tiles elsewhere in Smem: a ring with tiles in it is as large as
+/// their alignment of 1 KiB makes it.
+template <int Bytes>
+struct Apart {
+  static constexpr std::uint32_t kCopiedBytes = Bytes;
+};
+
+/// Calls fn(work) on one thread of the warp for each piece of work in `ring`, until there is no
+/// more: its `count` is negative.
+template <class M, class Ring, class Work, class Fn>
+JFA_DEVICE void for_each_work(Ring& ring, int Work::*count, Fn fn) {
+  auto r = ring.reader();
+  const bool lead = M::elect();
+  for (;;) {
+    const Work& work = ring.wait(r);
+    if (M::load_shared(&(work.*count)) < 0) break;
+    if (lead) fn(work);
+    ring.release(r);
+  }
+}
+
+}  // namespace jfa::inline JFA_BACKEND

@@ -3,8 +3,7 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// NOTE [ragged maps]: one map serves every sequence of a packed tensor. Its dimensions are
 /// {column, head, row, base, base}, with byte strides {head, row, row, 2^34 - row}, and row `r` of
@@ -43,5 +42,4 @@ TensorMapSpec ragged_map(T* base, std::int64_t head_dim, std::int64_t heads,
           .swizzle = View::kSwizzle};
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

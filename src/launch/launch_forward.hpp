@@ -13,27 +13,26 @@ template <class K>
 typename K::Params forward_params(const Problem& problem, const ForwardOutputs& outputs,
                                   const ForwardScratch& scratch) {
   using T = typename K::T;
-  return K::make_params({.q = elements_of<T>(problem.q, scratch.plan),
-                         .k = elements_of<T>(problem.k, scratch.plan),
-                         .v = elements_of<T>(problem.v, scratch.plan),
-                         .out = static_cast<T*>(outputs.out.data),
-                         .lse = outputs.lse.data,
-                         .q_strides = {problem.q.row_stride, problem.q.head_stride},
-                         .k_strides = {problem.k.row_stride, problem.k.head_stride},
-                         .v_strides = {problem.v.row_stride, problem.v.head_stride},
-                         .out_strides = {outputs.out.row_stride, outputs.out.head_stride},
-                         .lse_head_stride = outputs.lse.head_stride,
-                         .heads_q = static_cast<int>(problem.heads_q),
-                         .heads_kv = static_cast<int>(problem.heads_kv),
-                         .head_dim = static_cast<int>(problem.head_dim),
-                         .window = problem.window,
-                         .lists = lists_of(problem, scratch.plan),
-                         .softmax_scale = problem.softmax_scale,
-                         .softcap = problem.softcap,
-                         .plan = scratch.plan,
-                         .q_rows = q_rows_of(problem),
-                         .batch = static_cast<int>(problem.batch),
-                         .ticket = scratch.ticket});
+  const auto matrix = [&](const ConstTensorView& tensor) {
+    return Matrix<T>{elements_of<T>(tensor, scratch.plan), tensor.row_stride, tensor.head_stride};
+  };
+  return K::make_params(
+      {.q = matrix(problem.q),
+       .k = matrix(problem.k),
+       .v = matrix(problem.v),
+       .out = {static_cast<T*>(outputs.out.data), outputs.out.row_stride, outputs.out.head_stride},
+       .lse = {outputs.lse.data, outputs.lse.head_stride},
+       .heads_q = static_cast<int>(problem.heads_q),
+       .heads_kv = static_cast<int>(problem.heads_kv),
+       .head_dim = static_cast<int>(problem.head_dim),
+       .window = problem.window,
+       .lists = lists_of(problem, scratch.plan),
+       .softmax_scale = problem.softmax_scale,
+       .softcap = problem.softcap,
+       .plan = scratch.plan,
+       .q_rows = q_rows_of(problem),
+       .batch = static_cast<int>(problem.batch),
+       .ticket = scratch.ticket});
 }
 
 /// The forward kernels of one configuration, for Treated.

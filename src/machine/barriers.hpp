@@ -5,6 +5,12 @@
 
 namespace jfa::inline JFA_BACKEND {
 
+/// A value in shared memory, read by all lanes of a warp.
+template <class M>
+JFA_DEVICE auto known(const auto& x, Site site = Site::here()) {
+  return M::uniform(M::load_shared(&x, site), site);
+}
+
 // Who arrives at a barrier. The barrier's arrival count follows from it.
 /// One thread announces the bytes, the copy unit delivers them.
 struct Tma {
@@ -204,6 +210,18 @@ struct Turn {
      ...);
   }
 };
+
+/// Initializes rings, gates and arrays of them, inside init_barriers.
+JFA_DEVICE void init_each(auto&... barriers) {
+  const auto init = [](auto& x) {
+    if constexpr (requires { x.init(); }) {
+      x.init();
+    } else {
+      for (auto& each : x) init_each(each);
+    }
+  };
+  (init(barriers), ...);
+}
 
 /// `fn` initializes barriers on one thread; then all threads of the block or cluster may use them.
 template <class M, int ClusterSize = 1>

@@ -77,44 +77,36 @@ class BackwardRun {
       out.push_back({encode_half(static_cast<float>(x), kFormat)});
     }
     const std::int64_t tiles = statistics_tiles(problem.out_rows, problem.batch);
-    arguments_ = {
-        .q = matrix(device.upload(elements_of<T>(batch.q)), heads_q),
-        .k = matrix(device.upload(elements_of<T>(batch.k)), heads_kv),
-        .v = matrix(device.upload(elements_of<T>(batch.v)), heads_kv),
-        .out = matrix(device.upload(out), heads_q),
-        .dout = matrix(device.upload(elements_of<T>(gradients.dout)), heads_q),
-        .dq = matrix(device.template poisoned<T>(count(problem.q.rows, heads_q)), heads_q),
-        .dk = matrix(device.template poisoned<T>(count(problem.k.rows, heads_kv)), heads_kv),
-        .dv = matrix(device.template poisoned<T>(count(problem.k.rows, heads_kv)), heads_kv),
-        .lse = {device.upload(lse), problem.out_rows},
-        .dlse = {gradients.dlse ? device.upload(elements_of<float>(*gradients.dlse)) : nullptr,
-                 problem.out_rows},
-        .heads_q = heads_q,
-        .heads_kv = heads_kv,
-        .head_dim = static_cast<int>(dim),
-        .window = problem.window,
-        .lists = {},
-        .lists_by_keys = {},
-        .softmax_scale = problem.softmax_scale,
-        .softcap = problem.softcap,
-        .plan = nullptr,
-        .plan_by_queries = nullptr,
-        .q_rows = {upload_indices(device, present(batch.q_offsets)),
-                   upload_indices(device, present(batch.q_lengths)),
-                   static_cast<int>(problem.q.rows)},
-        .kv_rows = {upload_indices(device, &batch.kv_offsets),
-                    upload_indices(device, present(batch.kv_lengths)),
-                    static_cast<int>(problem.k.rows)},
-        .batch = static_cast<int>(problem.batch),
-        .ticket = device.template scratch<int>(1),
-        .statistics = device.template scratch<float>(
-            static_cast<std::size_t>(heads_q * tiles * 2 * kStatisticsRows)),
-        .dq_sum = device.template scratch<float>(
-            static_cast<std::size_t>(summed_size(problem.q.rows, heads_q, static_cast<int>(dim)))),
-        .dq_kept = nullptr,
-        .handed = nullptr,
-        .turns = nullptr,
-        .blocks = blocks};
+    BackwardArguments<T>& a = arguments_;
+    a.q = matrix(device.upload(elements_of<T>(batch.q)), heads_q);
+    a.k = matrix(device.upload(elements_of<T>(batch.k)), heads_kv);
+    a.v = matrix(device.upload(elements_of<T>(batch.v)), heads_kv);
+    a.out = matrix(device.upload(out), heads_q);
+    a.dout = matrix(device.upload(elements_of<T>(gradients.dout)), heads_q);
+    a.dq = matrix(device.template poisoned<T>(count(problem.q.rows, heads_q)), heads_q);
+    a.dk = matrix(device.template poisoned<T>(count(problem.k.rows, heads_kv)), heads_kv);
+    a.dv = matrix(device.template poisoned<T>(count(problem.k.rows, heads_kv)), heads_kv);
+    a.lse = {device.upload(lse), problem.out_rows};
+    a.dlse = {gradients.dlse ? device.upload(elements_of<float>(*gradients.dlse)) : nullptr,
+              problem.out_rows};
+    a.heads_q = heads_q;
+    a.heads_kv = heads_kv;
+    a.head_dim = static_cast<int>(dim);
+    a.window = problem.window;
+    a.softmax_scale = problem.softmax_scale;
+    a.softcap = problem.softcap;
+    a.q_rows = {upload_indices(device, present(batch.q_offsets)),
+                upload_indices(device, present(batch.q_lengths)), static_cast<int>(problem.q.rows)};
+    a.kv_rows = {upload_indices(device, &batch.kv_offsets),
+                 upload_indices(device, present(batch.kv_lengths)),
+                 static_cast<int>(problem.k.rows)};
+    a.batch = static_cast<int>(problem.batch);
+    a.ticket = device.template scratch<int>(1);
+    a.statistics = device.template scratch<float>(
+        static_cast<std::size_t>(heads_q * tiles * 2 * kStatisticsRows));
+    a.dq_sum = device.template scratch<float>(
+        static_cast<std::size_t>(summed_size(problem.q.rows, heads_q, static_cast<int>(dim))));
+    a.blocks = blocks;
   }
 
   template <class K>

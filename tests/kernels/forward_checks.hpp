@@ -95,16 +95,14 @@ ForwardOutcome run_forward(Device& device, const Batch& batch, const Problem& pr
   float* lse = device.template poisoned<float>(rows * heads);
   const std::int64_t q_row = problem.heads_q * problem.head_dim;
   const std::int64_t kv_row = problem.heads_kv * problem.head_dim;
-  const ForwardArguments<T> arguments{.q = device.upload(elements_of<T>(batch.q)),
-                                      .k = device.upload(elements_of<T>(batch.k)),
-                                      .v = device.upload(elements_of<T>(batch.v)),
-                                      .out = out,
-                                      .lse = lse,
-                                      .q_strides = {q_row, problem.head_dim},
-                                      .k_strides = {kv_row, problem.head_dim},
-                                      .v_strides = {kv_row, problem.head_dim},
-                                      .out_strides = {q_row, problem.head_dim},
-                                      .lse_head_stride = problem.out_rows,
+  const auto given = [&](const auto& tensor, std::int64_t row) {
+    return Matrix<T>{device.upload(elements_of<T>(tensor)), row, problem.head_dim};
+  };
+  const ForwardArguments<T> arguments{.q = given(batch.q, q_row),
+                                      .k = given(batch.k, kv_row),
+                                      .v = given(batch.v, kv_row),
+                                      .out = {out, q_row, problem.head_dim},
+                                      .lse = {lse, problem.out_rows},
                                       .heads_q = heads_q,
                                       .heads_kv = heads_kv,
                                       .head_dim = static_cast<int>(problem.head_dim),

@@ -44,8 +44,7 @@
 #include "kernels/backward/loaders.hpp"
 #include "kernels/backward/weigh_keys.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// For tensors of up to `head_dim` columns, 64 or 128.
 constexpr BackwardConfig blackwell_backward_config(int head_dim, bool half) {
@@ -74,8 +73,6 @@ struct BackwardBlackwell
   using DqLayout = DqOfRows;
 
   static constexpr int kThreads = 512;
-  static constexpr int kClusterSize = 1;
-  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kDoutSlots = C.head_dim == 64 ? 2 : 1;
   static constexpr int kGroupQueries = 64;
   static constexpr int kWeighWarps = 8;
@@ -152,23 +149,13 @@ struct BackwardBlackwell
     });
   }
 
-  static JFA_DEVICE void init(Smem& smem) {
-    smem.work.init();
-    smem.kv_ring.init();
-    smem.q_ring.init();
-    smem.dout_ring.init();
-    smem.scores.init();
-    smem.weights.init();
-    smem.gradients.init();
-    smem.slopes.init();
-    smem.dq_made.init();
-    smem.drained.init();
-    smem.sums.init();
-  }
-
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     with_tmem<Tmem>(
-        smem.tmem, [&] { init(smem); },
+        smem.tmem,
+        [&] {
+          init_each(smem.work, smem.kv_ring, smem.q_ring, smem.dout_ring, smem.scores, smem.weights,
+                    smem.gradients, smem.slopes, smem.dq_made, smem.drained, smem.sums);
+        },
         [&](const Tmem& tmem) {
           warp_roles<M>(role<"drain", Warps{0, 4}, Regs{kRowRegs}>([&] {
                           DrainDq<BackwardBlackwell> drain{p, smem};
@@ -195,5 +182,4 @@ struct BackwardBlackwell
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

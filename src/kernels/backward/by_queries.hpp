@@ -27,14 +27,12 @@
 // place); Q 32 KiB; 2 of dO, 32 KiB each; a 16 KiB stage for dV and dK of each warpgroup.
 #pragma once
 
-#include "kernels/backward/apart.hpp"
 #include "kernels/backward/arguments.hpp"
 #include "kernels/backward/stationary_keys.hpp"
 #include "kernels/backward/stationary_queries.hpp"
 #include "kernels/items.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 struct BackwardByQueriesConfig {
   int head_dim = 128;  // of the tiles; tensors may have less
@@ -181,11 +179,7 @@ struct BackwardByQueries {
 
   static JFA_DEVICE void schedule(const Params& p, Smem& smem) {
     auto w = smem.work.writer();
-    const auto publish = [&](const Work& work) {
-      smem.work.fill(w, [&](Work& slot) {
-        if (M::lane() == 0) M::store_shared(&slot, work);
-      });
-    };
+    const auto found = [&](const Work& work) { publish<M>(smem.work, w, work); };
     const std::int64_t items = M::load_global(&p.plan[p.batch].first_item);
     for_each_task<M>(items, p.shares, p.heads, 1, [&](int task, int first, int last, int) {
       Work work{};
@@ -205,16 +199,16 @@ struct BackwardByQueries {
         work.out_begin = s.out_begin;
         work.statistics = static_cast<int>(first_statistics_tile(s.out_begin, s.index));
         work.last_of_task = item + work.blocks == last ? 1 : 0;
-        publish(work);
+        found(work);
       }
       if (first == last) {
         work.last_of_task = 1;
-        publish(work);
+        found(work);
       }
     });
     Work end{};
     end.blocks = -1;
-    publish(end);
+    found(end);
   }
 
   // ---- load
@@ -270,13 +264,8 @@ struct BackwardByQueries {
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
-    init_barriers<M>([&] {
-      smem.work.init();
-      smem.kv_ring.init();
-      smem.q_ring.init();
-      smem.rows_ring.init();
-      for (auto& gate : smem.ds) gate.init();
-    });
+    init_barriers<M>(
+        [&] { init_each(smem.work, smem.kv_ring, smem.q_ring, smem.rows_ring, smem.ds); });
     warp_roles<M>(role<"produce", Warps{0, 4}, Regs{32}>([&] {
                     warp_roles<M>(role<"schedule", Warps{0, 1}>([&] { schedule(p, smem); }),
                                   role<"load keys", Warps{1, 1}>([&] { load_keys(p, smem); }),
@@ -291,5 +280,4 @@ struct BackwardByQueries {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -4,8 +4,7 @@
 #include "kernels/forward/mask.hpp"
 #include "kernels/forward/softmax.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// NOTE [row statistics]: what the gradient needs of each row of out, made by PrepareBackward: its
 /// lse in units of log2, and slope * (rowsum(dout * out) - dlse). They lie in tiles of
@@ -181,5 +180,4 @@ JFA_DEVICE void load_kept(Fragment<M, N>& to, const float* from, Site site = Sit
     for (int k = 0; k < 4; ++k) to.values[i + k] = pack.values[k];
   }
 }
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -10,8 +10,7 @@
 
 #include "kernels/backward/key_blocks.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, BackwardBlackwell<...>.
 template <class K>
@@ -38,7 +37,7 @@ struct GradientProducts {
     auto r = smem.work.reader();
     for (;;) {
       const Work& work = smem.work.wait(r);
-      const int tiles = M::uniform(M::load_shared(&work.tiles));
+      const int tiles = known<M>(work.tiles);
       const bool ends = K::ends_block(work);
       smem.work.release(r);
       if (tiles < 0) break;
@@ -108,5 +107,4 @@ struct GradientProducts {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -3,13 +3,11 @@
 // takes blocks of keys from a plan and says in Smem::work, one by one, what is to be done.
 #pragma once
 
-#include "kernels/backward/apart.hpp"
 #include "kernels/backward/arguments.hpp"
 #include "kernels/backward/listed_visits.hpp"
 #include "kernels/items.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 struct BackwardConfig {
   int head_dim = 128;  // of the tiles; tensors may have less
@@ -64,6 +62,8 @@ struct KeyBlocks {
   using Scores = ScorePolicy<M>;
   using T = std::conditional_t<C.half, fp16, bf16>;
 
+  static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kKeys = Shape.keys;
   static constexpr int kQueries = Shape.queries;
   static constexpr int kStatisticsTiles = kQueries / kStatisticsRows;
@@ -150,15 +150,14 @@ struct KeyBlocks {
 
   /// Whether a piece of work is its block's first, or last.
   static JFA_DEVICE bool begins_block(const Work& work) {
-    return !Mask::kListed || M::uniform(M::load_shared(&work.part)) % 2 != 0;
+    return !Mask::kListed || known<M>(work.part) % 2 != 0;
   }
   static JFA_DEVICE bool ends_block(const Work& work) {
-    return !Mask::kListed || M::uniform(M::load_shared(&work.part)) >= 2;
+    return !Mask::kListed || known<M>(work.part) >= 2;
   }
   /// With lists, what ListedTiles say of a visit.
   static JFA_DEVICE int listed_visit(const auto& smem, const Work& work, int visit) {
-    const auto& listed = smem.visits[M::uniform(M::load_shared(&work.slot))];
-    return M::uniform(M::load_shared(&listed.tile[visit]));
+    return known<M>(smem.visits[known<M>(work.slot)].tile[visit]);
   }
 
   static constexpr bool kPairs = Shape.pairs && !Mask::kListed;
@@ -322,28 +321,19 @@ struct KeyBlocks {
   template <class K>
   static JFA_DEVICE void schedule(const Params& p, typename K::Smem& smem) {
     auto w = smem.work.writer();
-    const auto publish = [&](const Work& work) {
-      smem.work.fill(w, [&](Work& slot) {
-        if (M::lane() == 0) M::store_shared(&slot, work);
-      });
+    const auto found = [&](const Work& block) {
+      if constexpr (Mask::kListed) ListedVisits<K, decltype(w)>{p, smem, w}.publish(block);
+      if constexpr (!Mask::kListed) publish<M>(smem.work, w, block);
     };
-    const auto take = [&](auto found) {
-      if (p.shares == 0) {
-        take_items(p, found);
-      } else {
-        take_tasks(p, found);
-      }
-    };
-    if constexpr (Mask::kListed) {
-      take([&](const Work& block) { ListedVisits<K, decltype(w)>{p, smem, w}.publish(block); });
+    if (p.shares == 0) {
+      take_items(p, found);
     } else {
-      take(publish);
+      take_tasks(p, found);
     }
     Work end{};
     end.tiles = -1;
-    publish(end);
+    publish<M>(smem.work, w, end);
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

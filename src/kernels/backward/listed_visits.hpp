@@ -7,8 +7,7 @@
 #include "kernels/backward/gradient.hpp"
 #include "plan/transpose.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// Cuts one block of keys into pieces of work for the role's warp, of up to 32 visits each, and one
 /// without any, the last. `K` is the kernel; `Writer` its ring's.
@@ -144,5 +143,4 @@ struct ListedVisits {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -1,11 +1,10 @@
 // The roles of the backward kernels by keys that copy: blocks of K and V, tiles of Q and dO.
 #pragma once
 
-#include "kernels/backward/apart.hpp"
+#include "kernels/items.hpp"
 #include "kernels/ragged.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// Blocks of K and V are read once, and dK and dV not at all: they leave L2 to the rest first. `K`
 /// is the kernel.
@@ -112,5 +111,4 @@ struct TileLoader {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -29,8 +29,7 @@
 #include "kernels/backward/loaders.hpp"
 #include "kernels/forward/gaps.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// For tensors of up to `head_dim` columns, 64, 128 or 256, like backward_config().
 constexpr BackwardConfig of_keys_config(int head_dim, bool half, bool more) {
@@ -65,8 +64,6 @@ struct BackwardOfKeys
   // Lists take registers of the role `schedule`.
   static constexpr int kProduceRegs = Mask::kListed ? 88 : 40;
   static constexpr int kKeyRegs = registers_beside(kProduceRegs, kGroups, 1);
-  static constexpr int kClusterSize = 1;
-  static constexpr int kBlocksPerProcessor = 1;
 
   struct Kv {
     KvTile k;
@@ -104,11 +101,7 @@ struct BackwardOfKeys
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
-    init_barriers<M>([&] {
-      smem.work.init();
-      smem.kv_ring.init();
-      smem.tile_ring.init();
-    });
+    init_barriers<M>([&] { init_each(smem.work, smem.kv_ring, smem.tile_ring); });
     warp_roles<M>(role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
                     warp_roles<M>(role<"schedule", Warps{0, 1}>(
                                       [&] { Base::template schedule<BackwardOfKeys>(p, smem); }),
@@ -127,5 +120,4 @@ struct BackwardOfKeys
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -24,13 +24,12 @@
 // blocks of K or V, 24 KiB each; work.
 #pragma once
 
-#include "kernels/backward/apart.hpp"
 #include "kernels/backward/arguments.hpp"
 #include "kernels/backward/query_rows.hpp"
 #include "kernels/forward/loads.hpp"
+#include "kernels/items.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// For tensors of up to `head_dim` columns, 64, 128 or 256; with lists, whose blocks are multiples
 /// of 64.
@@ -67,8 +66,6 @@ struct BackwardOfQueries : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy
   using typename Base::Work;
 
   static constexpr int kThreads = 128 * (1 + kGroups);
-  static constexpr int kClusterSize = 1;
-  static constexpr int kBlocksPerProcessor = 1;
   // Who goes through lists needs more registers.
   static constexpr int kProduceRegs = Mask::kListed ? 72 : 40;
   static constexpr int kQueryRegs = std::min(240, registers_beside(kProduceRegs, kGroups, 1));
@@ -98,31 +95,13 @@ struct BackwardOfQueries : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy
   };
 
   static Params make_params(const BackwardArguments<T>& a) {
-    const typename Base::Params tiles =
-        Base::make_params({.q = a.q.data,
-                           .k = a.k.data,
-                           .v = a.v.data,
-                           .out = a.dq.data,
-                           .lse = nullptr,
-                           .q_strides = {a.q.row_stride, a.q.head_stride},
-                           .k_strides = {a.k.row_stride, a.k.head_stride},
-                           .v_strides = {a.v.row_stride, a.v.head_stride},
-                           .out_strides = {a.dq.row_stride, a.dq.head_stride},
-                           .lse_head_stride = 0,
-                           .heads_q = a.heads_q,
-                           .heads_kv = a.heads_kv,
-                           .head_dim = a.head_dim,
-                           .window = a.window,
-                           .lists = a.lists,
-                           .softmax_scale = a.softmax_scale,
-                           .softcap = a.softcap,
-                           .plan = a.plan_by_queries,
-                           .q_rows = a.q_rows,
-                           .batch = a.batch,
-                           .ticket = a.ticket});
+    ForwardArguments<T> of_dq = a;
+    of_dq.out = a.dq;
+    of_dq.lse = {};
+    of_dq.plan = a.plan_by_queries;
+    const typename Base::Params tiles = Base::make_params(of_dq);
     const auto map = [&](const Matrix<T>& x) {
-      return M::make_tensor_map(ragged_map<typename QTile::View>(
-          x.data, a.head_dim, a.heads_q, x.row_stride, x.head_stride, 1 << tiles.pack_log2));
+      return a.template map<M, typename QTile::View>(x, a.heads_q, 1 << tiles.pack_log2);
     };
     const auto slope = static_cast<float>(a.softmax_scale);
     return {tiles, map(a.dout), map(a.out), a.lse, a.dlse, a.statistics, a.head_tiles(), slope};
@@ -151,23 +130,15 @@ struct BackwardOfQueries : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy
       });
     });
   }
-  static JFA_DEVICE void load_keys(const Params& p, Smem& smem) {
-    auto kv = smem.kv.writer();
-    Loads::for_each_tile(smem, [&](const Work& work) { Loads::load_kv(p, smem, kv, work); });
-  }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
-    init_barriers<M>([&] {
-      smem.rows.init();
-      smem.out_ring.init();
-      smem.kv.init();
-      smem.work.init();
-    });
+    init_barriers<M>([&] { init_each(smem.rows, smem.out_ring, smem.kv, smem.work); });
     warp_roles<M>(role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
-                    warp_roles<M>(role<"schedule", Warps{0, 1}>([&] { Base::schedule(p, smem); }),
-                                  role<"load rows", Warps{1, 1}>([&] { load_rows(p, smem); }),
-                                  role<"load keys", Warps{2, 1}>([&] { load_keys(p, smem); }),
-                                  role<"fill", Warps{3, 1}>([&] { Base::fill_gaps(p); }));
+                    warp_roles<M>(
+                        role<"schedule", Warps{0, 1}>([&] { Base::schedule(p, smem); }),
+                        role<"load rows", Warps{1, 1}>([&] { load_rows(p, smem); }),
+                        role<"load keys", Warps{2, 1}>([&] { Loads::load_keys(p, smem); }),
+                        role<"fill", Warps{3, 1}>([&] { Base::fill_gaps(p); }));
                   }),
                   role<"queries", Warps{4, 4 * kGroups}, Regs{kQueryRegs}>([&] {
                     QueryRows<BackwardOfQueries> rows{p, smem, M::warp_index() / 4 - 1};
@@ -176,5 +147,4 @@ struct BackwardOfQueries : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

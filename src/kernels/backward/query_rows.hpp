@@ -14,8 +14,7 @@
 
 #include "kernels/backward/gradient.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, BackwardOfQueries<...>.
 template <class K>
@@ -58,16 +57,14 @@ struct QueryRows {
   bool adds = false;    // it adds to what there is of the tile's dQ
   const Work* now = nullptr;
 
-  JFA_DEVICE int field(const int& x) const { return M::uniform(M::load_shared(&x)); }
-
   JFA_DEVICE void run() {
     for (;;) {
       now = &smem.work.wait(work);
-      const int blocks = field(now->blocks);
+      const int blocks = known<M>(now->blocks);
       if (blocks == 0) return;
       const Visits& own = now->visits[group];
-      const Visits visits{field(own.begin), field(own.end), field(own.plain_begin),
-                          field(own.plain_end)};
+      const Visits visits{known<M>(own.begin), known<M>(own.end), known<M>(own.plain_begin),
+                          known<M>(own.plain_end)};
       const bool has_rows = visits.begin < visits.end;
       smem.rows.wait(rows);
       fresh = needed = true;
@@ -262,7 +259,8 @@ struct QueryRows {
     } else {
       smem.out_ring.wait(out);
     }
-    meet();  // all of it is staged
+    // All of it is staged.
+    Meetings<M, typename K::Ids, 128, "first's part", "second's part">::sync(group);
     if (M::warp_index() % 4 == 0) {
       if (has_rows && M::elect()) {
         K::store_part(p, M::load_shared(now), group, smem.out[group]);
@@ -273,11 +271,6 @@ struct QueryRows {
     }
     out.advance();
   }
-
-  JFA_DEVICE void meet(Site site = Site::here()) const {
-    Meetings<M, typename K::Ids, 128, "first's part", "second's part">::sync(group, site);
-  }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -3,19 +3,7 @@
 
 #include "kernels/backward/arguments.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
-
-/// One part of a row of out and one head, as a lane of its own comes by. Past the last row nothing
-/// is to be done.
-template <class Place>
-struct RowVisit {
-  std::int64_t row;
-  int head;
-  int lane;   // which part
-  int needs;  // what is to be done: the place's, or 0
-  const Place* place;
-};
+namespace jfa::inline JFA_BACKEND {
 
 /// Rows of out, in stretches that a block takes together.
 template <class Machine>
@@ -33,7 +21,15 @@ struct RowPlaces {
     int unused[3] = {};
   };
 
-  using Visit = RowVisit<Place>;
+  /// One part of a row of out and one head, as a lane of its own comes by. Past the last row
+  /// nothing is to be done.
+  struct Visit {
+    std::int64_t row;
+    int head;
+    int lane;   // which part
+    int needs;  // what is to be done: the place's, or 0
+    const Place* place;
+  };
 
   struct Smem {
     Place places[kMostRows];
@@ -135,5 +131,4 @@ struct RowPlaces {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

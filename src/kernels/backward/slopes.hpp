@@ -3,8 +3,7 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// The warpgroup `group` of the role `keys` of kernel K meets.
 template <class K>
@@ -91,5 +90,4 @@ struct OwnSlopes {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

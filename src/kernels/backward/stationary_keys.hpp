@@ -14,8 +14,7 @@
 
 #include "kernels/backward/gradient.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, BackwardByQueries<...>.
 template <class K>
@@ -44,17 +43,13 @@ struct StationaryKeys {
   typename decltype(Smem::kv_ring)::Cursor kv = {};
   const Work* now = nullptr;
 
-  JFA_DEVICE int field(const int Work::*of) const {
-    return M::uniform(M::load_shared(&(now->*of)));
-  }
-
   JFA_DEVICE void run() {
     int turn = 0;
     for (;;) {
       now = &smem.work.wait(work);
-      const int blocks = field(&Work::blocks);
+      const int blocks = known<M>(now->blocks);
       if (blocks < 0) break;
-      if (field(&Work::first_of_task) != 0) smem.q_ring.wait(q);
+      if (known<M>(now->first_of_task) != 0) smem.q_ring.wait(q);
       if (blocks > 0) {
         smem.rows_ring.wait(rows);
         for (int block = 0; block < blocks; ++block) {
@@ -62,7 +57,7 @@ struct StationaryKeys {
           // other phase of a slot's barrier could not tell it from the one before.
           smem.kv_ring.wait(kv);
           if (turn == group) {
-            visit(field(&Work::first_key) + block * K::kKeys);
+            visit(known<M>(now->first_key) + block * K::kKeys);
           } else {
             smem.kv_ring.release(kv);
           }
@@ -70,7 +65,7 @@ struct StationaryKeys {
         }
         smem.rows_ring.release(rows);
       }
-      if (field(&Work::last_of_task) != 0) smem.q_ring.release(q);
+      if (known<M>(now->last_of_task) != 0) smem.q_ring.release(q);
       smem.work.release(work);
     }
     if (lead) wait_read<M>();
@@ -125,7 +120,7 @@ struct StationaryKeys {
     const Mask mask{p.mask, TileRows{.first = 0,
                                      .pack_log2 = 0,
                                      .q_length = p.q_rows,
-                                     .kv_length = field(&Work::kv_length)}};
+                                     .kv_length = known<M>(now->kv_length)}};
     hide_transposed(s, mask, first_key, p.q_rows, factor);
     weigh(s, factor, smem.lse[rows.slot].view());
     convert(to, s);
@@ -162,5 +157,4 @@ struct StationaryKeys {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

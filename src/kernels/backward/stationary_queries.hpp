@@ -3,8 +3,7 @@
 
 #include "kernels/backward/gradient.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, BackwardByQueries<...>.
 template <class K>
@@ -25,15 +24,14 @@ struct StationaryQueries {
     auto r = smem.work.reader();
     for (;;) {
       const Work& work = smem.work.wait(r);
-      const auto field = [&](const int& x) { return M::uniform(M::load_shared(&x)); };
-      const int blocks = field(work.blocks);
+      const int blocks = known<M>(work.blocks);
       if (blocks < 0) break;
-      if (field(work.first_of_task) != 0) {
+      if (known<M>(work.first_of_task) != 0) {
         JFA_UNROLL
         for (auto& tile : dq) tile.fill(0);
       }
       for (int block = 0; block < blocks; ++block) add();
-      if (field(work.last_of_task) != 0) keep(field(work.task));
+      if (known<M>(work.last_of_task) != 0) keep(known<M>(work.task));
       smem.work.release(r);
     }
   }
@@ -64,5 +62,4 @@ struct StationaryQueries {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

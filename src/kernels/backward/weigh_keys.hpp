@@ -6,8 +6,7 @@
 #include "kernels/backward/gradient.hpp"
 #include "kernels/backward/key_blocks.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, BackwardBlackwell<...>.
 template <class K>
@@ -44,10 +43,10 @@ struct WeighKeys {
     const auto dp = own(tmem.template at<"gradients">());
     for (;;) {
       const Work& work = smem.work.wait(r);
-      const int tiles = field(work, &Work::tiles);
+      const int tiles = known<M>(work.tiles);
       if (tiles < 0) break;
       smem.kv_ring.wait(kv);
-      typename K::Place place{field(work, &Work::first_tile), 0};
+      typename K::Place place{known<M>(work.first_tile), 0};
       for (int i = 0; i < tiles * p.heads; ++i, place.next(p)) {
         make_weights(work, place.tile, i, s);
         make_slopes(dp);
@@ -78,10 +77,6 @@ struct WeighKeys {
     }
   }
 
-  JFA_DEVICE int field(const Work& work, const int Work::*of) const {
-    return M::uniform(M::load_shared(&(work.*of)));
-  }
-
   /// S^T to P^T, in place.
   JFA_DEVICE void make_weights(const Work& work, int tile, int number, const auto& place) {
     RowFragment<M, kQueries> s;
@@ -99,12 +94,12 @@ struct WeighKeys {
     const float factor = score_factor(policy);
     if (!find_tile(work, number, tile)) s.fill(hidden_score(factor));
     const int first = tile * K::kQueries + group * kQueries;
-    const int q_length = field(work, &Work::q_length);
+    const int q_length = known<M>(work.q_length);
     const Mask mask{p.mask, TileRows{.first = first,
                                      .pack_log2 = 0,
                                      .q_length = q_length,
-                                     .kv_length = field(work, &Work::kv_length)}};
-    hide_transposed(s, mask, field(work, &Work::first_key), q_length - first, factor);
+                                     .kv_length = known<M>(work.kv_length)}};
+    hide_transposed(s, mask, known<M>(work.first_key), q_length - first, factor);
     weigh(s, factor, smem.statistics[q.slot].lse[group].view());
     convert(weights, s);
     tmem_store(place.template as<T>(), weights);
@@ -148,7 +143,7 @@ struct WeighKeys {
       store_fragment(tile.view(), part, c);
     }
     M::template fence_proxy_async<Space::Shared>();  // they are written by threads, read by a copy
-    meet();
+    Meetings<M, typename K::Ids, 128, "dv", "dk">::sync(group);
     if (M::warp_index() % 4 != 0 || !M::elect()) return;
     const RaggedRows keys{M::load_shared(&work.kv_begin), M::load_shared(&work.kv_length)};
     const int at[5] = {0, M::load_shared(&work.kv_head), keys.at(M::load_shared(&work.first_key)),
@@ -157,11 +152,6 @@ struct WeighKeys {
     M::bulk_commit();
     wait_read<M>();
   }
-
-  JFA_DEVICE void meet(Site site = Site::here()) const {
-    Meetings<M, typename K::Ids, 128, "dv", "dk">::sync(group, site);
-  }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -2,24 +2,33 @@
 #pragma once
 
 #include "kernels/forward/mask.hpp"
+#include "kernels/ragged.hpp"
 #include "plan/schedule.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
-/// Strides in elements.
+/// A `[rows, heads, head_dim]` tensor; strides in elements, of a row and of a head.
+template <class T>
+struct Matrix {
+  T* data;
+  std::int64_t row_stride;
+  std::int64_t head_stride;
+
+  JFA_DEVICE T* at(std::int64_t row, std::int64_t head) const {
+    return data + row * row_stride + head * head_stride;
+  }
+};
+
+/// A fp32 `[heads, rows]` tensor.
+struct RowVectors {
+  float* data;  // null: absent, or not wanted
+  std::int64_t head_stride;
+};
+
 template <class T>
 struct ForwardArguments {
-  T* q;
-  T* k;
-  T* v;
-  T* out;
-  float* lse;                 // null: not wanted
-  std::int64_t q_strides[2];  // row, head
-  std::int64_t k_strides[2];
-  std::int64_t v_strides[2];
-  std::int64_t out_strides[2];
-  std::int64_t lse_head_stride;
+  Matrix<T> q, k, v, out;
+  RowVectors lse;
   int heads_q;
   int heads_kv;
   int head_dim;
@@ -31,7 +40,13 @@ struct ForwardArguments {
   DeviceRows q_rows;            // its offsets have no data with broadcast_q
   int batch;
   int* ticket;  // holds 0, before and after
+
+  /// `packed` neighbouring heads share a tile.
+  template <class Machine, class View>
+  typename Machine::TensorMap map(const Matrix<T>& of, int heads, int packed = 1) const {
+    return Machine::make_tensor_map(
+        ragged_map<View>(of.data, head_dim, heads, of.row_stride, of.head_stride, packed));
+  }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -4,8 +4,7 @@
 #include "kernels/forward/mask.hpp"
 #include "kernels/forward/softmax.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, Forward<...>.
 template <class K>
@@ -150,14 +149,13 @@ struct Attend {
   JFA_DEVICE void look() {
     const Work& found = smem.work.wait(work);
     ahead.work_slot = work.slot;
-    const auto known = [](const int& x) { return M::uniform(M::load_shared(&x)); };
-    ahead.blocks = known(found.blocks);
+    ahead.blocks = known<M>(found.blocks);
     const Visits& visits = found.visits[group];
     const bool same = K::Mask::kSharesKeys;  // every tile begins at the first key
-    ahead.visits = {same ? 0 : known(visits.begin), known(visits.end),
-                    same ? 0 : known(visits.plain_begin), known(visits.plain_end)};
-    ahead.first_of_run = !same || known(found.first_of_run) != 0;
-    ahead.last_of_run = !same || known(found.last_of_run) != 0;
+    ahead.visits = {same ? 0 : known<M>(visits.begin), known<M>(visits.end),
+                    same ? 0 : known<M>(visits.plain_begin), known<M>(visits.plain_end)};
+    ahead.first_of_run = !same || known<M>(found.first_of_run) != 0;
+    ahead.last_of_run = !same || known<M>(found.last_of_run) != 0;
     next = ahead.blocks == 0                       ? Next::End
            : ahead.visits.begin < ahead.visits.end ? Next::Tile
                                                    : Next::Skip;
@@ -219,7 +217,7 @@ struct Attend {
     if constexpr (K::Mask::kListed) {
       for (bool last = false; !last;) {
         smem.kv.wait(k);
-        last = (M::uniform(M::load_shared(&smem.listed[k.slot].flags)) & K::kLast) != 0;
+        last = (known<M>(smem.listed[k.slot].flags) & K::kLast) != 0;
         pass_blocks(1);
       }
     } else {
@@ -391,5 +389,4 @@ struct Attend {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -4,8 +4,7 @@
 
 #include "kernels/forward/forward.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// What tiles are for.
 enum class Tiles {
@@ -59,5 +58,4 @@ constexpr ForwardConfig blackwell_forward_config(int head_dim, bool half, bool l
           .polynomial = 4};
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -5,8 +5,7 @@
 #include "kernels/forward/mask.hpp"
 #include "machine/machine.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, ForwardBlackwell<...>.
 template <class K>
@@ -93,5 +92,4 @@ struct Correct {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

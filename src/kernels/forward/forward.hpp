@@ -32,8 +32,7 @@
 #include "kernels/forward/attend.hpp"
 #include "kernels/forward/loads.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 template <class Machine, ForwardConfig Config, template <class> class MaskPolicy = NoMask,
           template <class> class ScorePolicy = ScaledScores>
@@ -52,7 +51,6 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
   using typename Base::Work;
 
   static constexpr int kThreads = 128 * (1 + kGroups);
-  static constexpr int kClusterSize = 1;
   static constexpr int kBlocksPerProcessor = C.blocks;
   // Who goes through lists needs more registers, and blocks of lists less.
   static constexpr int kProduceRegs =
@@ -76,10 +74,6 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
     auto q = smem.q.writer();
     Loads::for_each_tile(smem, [&](const Work& work) { Loads::load_q(p, smem, q, work); });
   }
-  static JFA_DEVICE void load_keys(const Params& p, Smem& smem) {
-    auto kv = smem.kv.writer();
-    Loads::for_each_tile(smem, [&](const Work& work) { Loads::load_kv(p, smem, kv, work); });
-  }
 
   static JFA_DEVICE void store(const Params& p, Smem& smem) {
     Base::fill_gaps(p);
@@ -98,30 +92,20 @@ struct Forward : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy, 64> {
     });
   }
 
-  static JFA_DEVICE void init(Smem& smem) {
-    smem.q.init();
-    smem.kv.init();
-    smem.work.init();
-    for (auto& slot : smem.o_ready) {
-      for (auto& gate : slot) gate.init();
-    }
-  }
-
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
-    init_barriers<M>([&] { init(smem); });
-    warp_roles<M, C.blocks>(role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
-                              warp_roles<M>(
-                                  role<"schedule", Warps{0, 1}>([&] { Base::schedule(p, smem); }),
-                                  role<"load queries", Warps{1, 1}>([&] { load_queries(p, smem); }),
-                                  role<"load keys", Warps{2, 1}>([&] { load_keys(p, smem); }),
-                                  role<"store", Warps{3, 1}>([&] { store(p, smem); }));
-                            }),
-                            role<"attend", Warps{4, 4 * kGroups}, Regs{kAttendRegs}>([&] {
-                              Attend<Forward> attend{p, smem, M::warp_index() / 4 - 1};
-                              attend.run();
-                            }));
+    init_barriers<M>([&] { init_each(smem.q, smem.kv, smem.work, smem.o_ready); });
+    warp_roles<M, C.blocks>(
+        role<"produce", Warps{0, 4}, Regs{kProduceRegs}>([&] {
+          warp_roles<M>(role<"schedule", Warps{0, 1}>([&] { Base::schedule(p, smem); }),
+                        role<"load queries", Warps{1, 1}>([&] { load_queries(p, smem); }),
+                        role<"load keys", Warps{2, 1}>([&] { Loads::load_keys(p, smem); }),
+                        role<"store", Warps{3, 1}>([&] { store(p, smem); }));
+        }),
+        role<"attend", Warps{4, 4 * kGroups}, Regs{kAttendRegs}>([&] {
+          Attend<Forward> attend{p, smem, M::warp_index() / 4 - 1};
+          attend.run();
+        }));
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -45,8 +45,7 @@
 #include "kernels/forward/multiply.hpp"
 #include "kernels/forward/weigh_rows.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 template <class Machine, ForwardConfig Config, template <class> class MaskPolicy = NoMask,
           template <class> class ScorePolicy = ScaledScores>
@@ -67,8 +66,6 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
   static_assert(kGroups == 2 && !C.shares_keys, "two groups; tiles do not share keys");
 
   static constexpr int kThreads = 512;
-  static constexpr int kClusterSize = 1;
-  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kReaders = 8 + 4 + 3;  // warps that read work
   /// Who goes through lists needs more registers, and blocks of lists less.
   static constexpr int kDriveRegs = Mask::kListed ? 112 : 48;
@@ -170,23 +167,13 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
     }
   }
 
-  static JFA_DEVICE void init(Smem& smem) {
-    smem.q.init();
-    smem.kv.init();
-    smem.o.init();
-    smem.work.init();
-    if constexpr (Mask::kListed) smem.listed.init();
-    for (int group = 0; group < kGroups; ++group) {
-      smem.factors[group].init();
-      smem.scores[group].init();
-      smem.weights[group].init();
-      smem.sums[group].init();
-    }
-  }
-
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
     with_tmem<Tmem>(
-        smem.tmem, [&] { init(smem); },
+        smem.tmem,
+        [&] {
+          init_each(smem.q, smem.kv, smem.o, smem.work, smem.factors, smem.listed, smem.scores,
+                    smem.weights, smem.sums);
+        },
         [&](const Tmem& tmem) {
           warp_roles<M>(role<"softmax", Warps{0, 8}, Regs{kSoftmaxRegs}>([&] {
                           WeighRows<ForwardBlackwell> weigh{p, smem, M::warp_index() / 4};
@@ -210,5 +197,4 @@ struct ForwardBlackwell : ForwardTiles<Machine, Config, MaskPolicy, ScorePolicy,
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

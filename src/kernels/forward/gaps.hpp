@@ -4,8 +4,7 @@
 
 #include "plan/device_indices.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 template <class T>
 struct OutputRows {
@@ -60,5 +59,4 @@ struct FillGaps {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -4,8 +4,7 @@
 
 #include "kernels/forward/tiles.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is a ForwardTiles<...>.
 template <class K>
@@ -47,10 +46,13 @@ struct ForwardLoads {
     });
   }
 
-  template <class Cursor>
-  static JFA_DEVICE void load_kv(const Params& p, auto& smem, Cursor& kv, const Work& work) {
-    load_kv(p, smem, kv, work,
-            [&](const ListedBlock& block) { M::store_shared(&smem.listed[kv.slot], block); });
+  /// The role of kernels that say beside K's slots who visits a block.
+  static JFA_DEVICE void load_keys(const Params& p, auto& smem) {
+    auto kv = smem.kv.writer();
+    for_each_tile(smem, [&](const Work& work) {
+      load_kv(p, smem, kv, work,
+              [&](const ListedBlock& block) { M::store_shared(&smem.listed[kv.slot], block); });
+    });
   }
   /// With lists, tell(block) says who visits a block before its K is loaded.
   template <class Cursor>
@@ -150,5 +152,4 @@ struct ForwardLoads {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

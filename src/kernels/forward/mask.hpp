@@ -17,8 +17,7 @@
 #include "plan/device_indices.hpp"
 #include "plan/mask_bounds.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// The 64 rows of a warpgroup: row r is query `first` + (r >> pack_log2) of the sequence.
 struct TileRows {
@@ -167,5 +166,4 @@ struct ListedColumns {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

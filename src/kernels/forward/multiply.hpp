@@ -5,8 +5,7 @@
 
 #include "kernels/forward/mask.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, ForwardBlackwell<...>.
 template <class K>
@@ -78,5 +77,4 @@ struct Multiply {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

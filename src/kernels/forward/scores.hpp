@@ -10,8 +10,7 @@
 
 #include "kernels/forward/softmax.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// softmax_scale * q k^T. The sign is taken out beforehand, since the maximum is taken of unscaled
 /// values; a scale of 0 becomes one too small to be seen, since masked values are -inf, and one too
@@ -81,5 +80,4 @@ struct CappedScores {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

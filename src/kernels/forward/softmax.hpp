@@ -3,8 +3,7 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 inline constexpr float kLog2E = 1.44269504F;
 inline constexpr float kLn2 = 0.693147181F;
@@ -68,5 +67,4 @@ JFA_DEVICE RowValues<M, Rows> log_sum_exp(const RowValues<M, Rows>& shift,
   return finite_or_zero(shift).with(sum, [](float m, float l) { return (m + M::log2(l)) * kLn2; });
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

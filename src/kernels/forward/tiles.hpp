@@ -9,11 +9,9 @@
 #include "kernels/forward/mask.hpp"
 #include "kernels/forward/scores.hpp"
 #include "kernels/items.hpp"
-#include "kernels/ragged.hpp"
 #include "plan/schedule.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 struct ForwardConfig {
   int head_dim = 128;  // of the tiles; tensors may have less
@@ -38,6 +36,8 @@ struct ForwardTiles {
   using Scores = ScorePolicy<M>;
   using T = std::conditional_t<C.half, fp16, bf16>;
 
+  static constexpr int kClusterSize = 1;
+  static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kGroups = C.groups;
   static constexpr int kGroupRows = Rows;
   static constexpr int kTileRows = kGroups * kGroupRows;
@@ -117,21 +117,14 @@ struct ForwardTiles {
 
   static Params make_params(const ForwardArguments<T>& a) {
     const int pack = pack_of(a.heads_q, a.heads_kv, a.lists.heads);
-    const auto map = [&]<class View>(View*, T* base, int heads, const std::int64_t(&strides)[2],
-                                     int packed) {
-      return M::make_tensor_map(
-          ragged_map<View>(base, a.head_dim, heads, strides[0], strides[1], packed));
-    };
-    typename QTile::View* q_view = nullptr;
-    typename KvTile::View* kv_view = nullptr;
     int pack_log2 = 0;
     while (1 << pack_log2 < pack) ++pack_log2;
-    return {map(q_view, a.q, a.heads_q, a.q_strides, pack),
-            map(kv_view, a.k, a.heads_kv, a.k_strides, 1),
-            map(kv_view, a.v, a.heads_kv, a.v_strides, 1),
-            map(q_view, a.out, a.heads_q, a.out_strides, pack),
-            {a.out, a.lse, a.out_strides[0], a.out_strides[1], a.lse_head_stride, a.heads_q,
-             a.head_dim},
+    return {a.template map<M, typename QTile::View>(a.q, a.heads_q, pack),
+            a.template map<M, typename KvTile::View>(a.k, a.heads_kv),
+            a.template map<M, typename KvTile::View>(a.v, a.heads_kv),
+            a.template map<M, typename QTile::View>(a.out, a.heads_q, pack),
+            {a.out.data, a.lse.data, a.out.row_stride, a.out.head_stride, a.lse.head_stride,
+             a.heads_q, a.head_dim},
             a.plan,
             a.q_rows,
             a.batch,
@@ -312,11 +305,7 @@ struct ForwardTiles {
 
   static JFA_DEVICE void schedule(const Params& p, auto& smem) {
     auto w = smem.work.writer();
-    const auto publish = [&](const Work& work) {
-      smem.work.fill(w, [&](Work& slot) {
-        if (M::lane() == 0) M::store_shared(&slot, work);
-      });
-    };
+    const auto found = [&](const Work& work) { publish<M>(smem.work, w, work); };
     const int items = M::load_global(&p.plan[p.batch].first_item) * p.packs;
     int at = 0;
     for (int item = M::block_index(); item < items;) {
@@ -332,16 +321,15 @@ struct ForwardTiles {
         Work work = describe(p, s, place.pack, tiles, tile);
         work.first_of_run = tile == first ? 1 : 0;
         work.last_of_run = tile == last - 1 ? 1 : 0;
-        publish(work);
+        found(work);
       }
       const int drawn = M::shuffle(ticket, 0);
       // One draw an item: this was the last of the launch.
       if (drawn == items - 1 && M::lane() == 0) M::atomic_add(p.ticket, -items);
       item = M::grid_size() + drawn;
     }
-    publish(Work{});
+    found({});
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -5,8 +5,7 @@
 #include "kernels/forward/mask.hpp"
 #include "kernels/forward/softmax.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// 2^x without the special-function unit, within 3e-6 of it, 0 for -inf and NaN for NaN; x is below
 /// 128. A quartic on [-1/2, 1/2], found by minimizing the largest relative error, times a power
@@ -44,9 +43,10 @@ struct WeighRows {
     auto r = smem.work.reader();
     for (;;) {
       const Work& tile = smem.work.wait(r);
-      const int begin = known(tile.visits[group].begin);
-      const int end = known(tile.visits[group].end);
-      if (known(tile.blocks) == 0) break;
+      const Visits& visits = tile.visits[group];
+      const int begin = known<M>(visits.begin);
+      const int end = known<M>(visits.end);
+      if (known<M>(tile.blocks) == 0) break;
       rows = RowState<M, 1>::none();
       if constexpr (K::Mask::kListed) {
         K::for_each_listed(smem, listed, [&](const typename K::ListedBlock& block) {
@@ -58,7 +58,9 @@ struct WeighRows {
       } else {
         for (int block = end - 1; block >= begin; --block) {
           weigh(block == end - 1, place, [&](auto& s) {
-            if (masked(tile, block)) K::hide(p, tile, group, block, s);
+            const bool plain =
+                block >= known<M>(visits.plain_begin) && block < known<M>(visits.plain_end);
+            if (!plain) K::hide(p, tile, group, block, s);
           });
         }
       }
@@ -66,8 +68,6 @@ struct WeighRows {
       smem.work.release(r);
     }
   }
-
-  static JFA_DEVICE int known(const int& x) { return M::uniform(M::load_shared(&x)); }
 
   /// Scores of one block, `first` of the group's, to weights, in place. hide(scores) masks.
   JFA_DEVICE void weigh(bool first, const auto& place, auto hide) {
@@ -94,12 +94,6 @@ struct WeighRows {
     M::tensor_fence_before();  // S loaded and P stored, before MMAs overwrite one and read the
                                // other
     smem.weights[group].open();
-  }
-
-  /// Whether the mask hides a part of a block.
-  JFA_DEVICE bool masked(const Work& tile, int block) const {
-    const Visits& visits = tile.visits[group];
-    return block < known(visits.plain_begin) || block >= known(visits.plain_end);
   }
 
   JFA_DEVICE void hide_listed(const Work& tile, int block, int flags, auto& s) const {
@@ -129,5 +123,4 @@ struct WeighRows {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -24,8 +24,7 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 struct GemmConfig {
   int tile_m = 128;
@@ -184,5 +183,4 @@ struct Gemm {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -9,8 +9,7 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 struct MmaProbeConfig {
   int n = 64;
@@ -100,5 +99,4 @@ struct MmaProbe {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

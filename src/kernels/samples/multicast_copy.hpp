@@ -18,8 +18,7 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 struct MulticastCopyConfig {
   int tile_rows = 64;
@@ -108,5 +107,4 @@ struct MulticastCopy {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

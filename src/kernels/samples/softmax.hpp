@@ -17,8 +17,7 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 struct SoftmaxConfig {
   int cols = 128;
@@ -107,5 +106,4 @@ struct Softmax {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -23,8 +23,7 @@
 
 #include "kernels/samples/gemm.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 template <class M, GemmConfig C>
 struct TmemGemm {
@@ -121,5 +120,4 @@ struct TmemGemm {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND
