@@ -152,21 +152,22 @@ concept InRegisters = requires(T t) {
   t.state;
 };
 
-template <class M>
-JFA_DEVICE RowValues<M> across_quad(const RowValues<M>& part, auto fn, Site site) {
+template <class M, int Rows>
+JFA_DEVICE auto across_quad(const RowValues<M, Rows>& part, auto fn, Site site) {
   return part.map([&](float x) {
     x = fn(x, M::shuffle_xor(x, 1, site));
     return fn(x, M::shuffle_xor(x, 2, site));
   });
 }
 
-/// The calling thread's part of each row's maximum, and what all lanes' parts make.
-template <class M, int N>
-JFA_DEVICE RowValues<M> partial_row_max(Fragment<M, N>& x, Site site = Site::here()) {
-  return x.fold_rows([](float a, float b) { return M::max(a, b); }, site);
+/// The calling thread's part of each row's maximum, of a RowFragment all; what lanes' parts make.
+template <class F>
+JFA_DEVICE auto partial_row_max(F& x, Site site = Site::here()) {
+  return x.fold_rows([](float a, float b) { return F::M::max(a, b); }, site);
 }
-template <class M>
-JFA_DEVICE RowValues<M> max_across_lanes(const RowValues<M>& part, Site site = Site::here()) {
+template <class M, int Rows>
+JFA_DEVICE auto max_across_lanes(const RowValues<M, Rows>& part, Site site = Site::here()) {
+  if constexpr (Rows == 1) return part;
   return across_quad(
       part, [](float a, float b) { return M::max(a, b); }, site);
 }

@@ -3,6 +3,7 @@
 
 #include "emulated_device.hpp"
 #include "hundred_inputs.hpp"
+#include "kernels/samples/pair_gemm.hpp"
 #include "kernels/samples/tmem_gemm.hpp"
 #include "machine/emulator/emulated_blackwell.hpp"
 #include "sample_checks.hpp"
@@ -68,6 +69,13 @@ TEST(SamplesEmulated, TmemGemm) {
   using Kernel = TmemGemm<EmulatedBlackwell, GemmConfig{.tile_n = 64, .stages = 2, .band = 2}>;
   for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t seed) {
     check_product<Kernel>(device, 300, 136, 200, 2, inputs_of(seed), seed);
+  });
+}
+
+TEST(SamplesEmulated, PairGemm) {
+  using Kernel = PairGemm<EmulatedBlackwell, GemmConfig{.tile_n = 64, .stages = 2, .band = 2}>;
+  for_each_schedule(2, [](EmulatedDevice& device, std::uint64_t seed) {
+    check_product<Kernel>(device, 600, 136, 200, 4, inputs_of(seed), seed);
   });
 }
 

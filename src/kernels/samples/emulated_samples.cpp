@@ -5,6 +5,7 @@
 #include "kernels/samples/attention_tile.hpp"
 #include "kernels/samples/gemm.hpp"
 #include "kernels/samples/multicast_copy.hpp"
+#include "kernels/samples/pair_gemm.hpp"
 #include "kernels/samples/ring_copy.hpp"
 #include "kernels/samples/softmax.hpp"
 #include "kernels/samples/tmem_gemm.hpp"
@@ -193,6 +194,7 @@ std::vector<emulator::Subject> sample_subjects() {
           subject("gemm", gemm<Gemm<M, kSmallGemm>>),
           subject("split_gemm", gemm<Gemm<M, kSplitGemm>>),
           subject("tmem_gemm", gemm<TmemGemm<EmulatedBlackwell, kSmallGemm>>),
+          subject("pair_gemm", gemm<PairGemm<EmulatedBlackwell, kSmallGemm>>),
           subject("attention_tile", attention_tile)};
 }
 

@@ -10,14 +10,17 @@ inline namespace emulated {
 struct EmulatedBlackwell : EmulatedHopper {
   static constexpr std::uint32_t kDescriptorVersion = 1u << (46 - 32);
 
+  template <int Blocks = 1>
   static void tensor_allocate(std::uint32_t* to, int columns, Site site = Site::here()) {
-    emulator::tensor_allocate(to, columns, call_site(site, "tensor_allocate"));
+    emulator::tensor_allocate(to, columns, Blocks, call_site(site, "tensor_allocate"));
   }
+  template <int Blocks = 1>
   static void tensor_relinquish(Site site = Site::here()) {
-    emulator::tensor_relinquish(call_site(site, "tensor_relinquish"));
+    emulator::tensor_relinquish(Blocks, call_site(site, "tensor_relinquish"));
   }
+  template <int Blocks = 1>
   static void tensor_free(std::uint32_t address, int columns, Site site = Site::here()) {
-    emulator::tensor_free(address, columns, call_site(site, "tensor_free"));
+    emulator::tensor_free(address, columns, Blocks, call_site(site, "tensor_free"));
   }
   static void tensor_fence_before(Site site = Site::here()) {
     emulator::tensor_fence_before(call_site(site, "tensor_fence_before"));
@@ -25,17 +28,21 @@ struct EmulatedBlackwell : EmulatedHopper {
   static void tensor_fence_after(Site site = Site::here()) {
     emulator::tensor_fence_after(call_site(site, "tensor_fence_after"));
   }
+  template <int Blocks = 1>
   static void tensor_mma(std::uint32_t d, MmaDescriptor a, MmaDescriptor b,
                          std::uint32_t instruction, bool accumulate, Site site = Site::here()) {
-    emulator::tensor_mma(d, bits_of(a), bits_of(b), instruction, accumulate,
+    emulator::tensor_mma(d, bits_of(a), bits_of(b), instruction, accumulate, Blocks,
                          call_site(site, "tensor_mma"));
   }
+  template <int Blocks = 1>
   static void tensor_mma(std::uint32_t d, std::uint32_t a, MmaDescriptor b,
                          std::uint32_t instruction, bool accumulate, Site site = Site::here()) {
-    emulator::tensor_mma(d, a, bits_of(b), instruction, accumulate, call_site(site, "tensor_mma"));
+    emulator::tensor_mma(d, a, bits_of(b), instruction, accumulate, Blocks,
+                         call_site(site, "tensor_mma"));
   }
+  template <int Blocks = 1>
   static void tensor_commit(Mbarrier* barrier, Site site = Site::here()) {
-    emulator::tensor_commit(barrier, call_site(site, "tensor_commit"));
+    emulator::tensor_commit(barrier, Blocks, call_site(site, "tensor_commit"));
   }
   template <int N>
   static void tensor_load(float* to, std::uint32_t address, FragmentState& state,

@@ -89,6 +89,33 @@ void decode_lanes(const TensorInstruction& step, TensorMemory& tensor, float* a)
   }
 }
 
+// A block's 128 rows of D; B is in `work`.
+void execute_rows(const TensorInstruction& step, const TensorBlock& block) {
+  const auto columns = static_cast<std::size_t>(step.columns);
+  const int first = TensorAddress::of(step.d).column;
+  for (int row = 0; row < kTensorLanes; ++row) {
+    float* c = work.c.data() + static_cast<std::size_t>(row) * columns;
+    if (step.accumulate) {
+      std::memcpy(c, block.tensor->cell(row, first), columns * sizeof(float));
+    } else {
+      std::fill_n(c, columns, 0.0f);
+    }
+  }
+  if (step.a_in_tensor_memory) {
+    decode_lanes(step, *block.tensor, work.a.data());
+  } else {
+    decode_operand(step.a, format_of(step.type), block.smem, work.a.data(), kMmaDepth, 1);
+  }
+  for (std::size_t row = 0; row < kTensorLanes; row += kMmaRows) {
+    multiply_accumulate(work.a.data() + row * kMmaDepth, work.b.data(),
+                        work.c.data() + row * columns, columns);
+  }
+  for (int row = 0; row < kTensorLanes; ++row) {
+    std::memcpy(block.tensor->cell(row, first),
+                work.c.data() + static_cast<std::size_t>(row) * columns, columns * sizeof(float));
+  }
+}
+
 }  // namespace
 
 bool MmaInstruction::same_shape(const MmaInstruction& other) const {
@@ -124,33 +151,15 @@ void execute(std::span<const MmaInstruction> steps, const std::byte* smem) {
   }
 }
 
-void execute(const std::vector<TensorInstruction>& steps, const std::byte* smem,
-             TensorMemory& tensor) {
+void execute(const std::vector<TensorInstruction>& steps, std::span<const TensorBlock> blocks) {
   for (const TensorInstruction& step : steps) {
     const auto columns = static_cast<std::size_t>(step.columns);
-    const TensorAddress at = TensorAddress::of(step.d);
-    for (int row = 0; row < kTensorLanes; ++row) {
-      float* c = work.c.data() + static_cast<std::size_t>(row) * columns;
-      if (step.accumulate) {
-        std::memcpy(c, tensor.cell(row, at.column), columns * sizeof(float));
-      } else {
-        std::fill_n(c, columns, 0.0f);
-      }
+    const HalfFormat format = format_of(step.type);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      float* half = work.b.data() + i * columns / blocks.size();
+      decode_operand(step.b, format, blocks[i].smem, half, 1, columns);
     }
-    if (step.a_in_tensor_memory) {
-      decode_lanes(step, tensor, work.a.data());
-    } else {
-      decode_operand(step.a, format_of(step.type), smem, work.a.data(), kMmaDepth, 1);
-    }
-    decode_operand(step.b, format_of(step.type), smem, work.b.data(), 1, columns);
-    for (std::size_t row = 0; row < kTensorLanes; row += kMmaRows) {
-      multiply_accumulate(work.a.data() + row * kMmaDepth, work.b.data(),
-                          work.c.data() + row * columns, columns);
-    }
-    for (int row = 0; row < kTensorLanes; ++row) {
-      std::memcpy(tensor.cell(row, at.column),
-                  work.c.data() + static_cast<std::size_t>(row) * columns, columns * sizeof(float));
-    }
+    for (const TensorBlock& block : blocks) execute_rows(step, block);
   }
 }
 
@@ -172,9 +181,12 @@ std::string decode_instruction(std::uint32_t descriptor, TensorInstruction& into
   if (field(10, 3) != field(7, 3)) return wrong("type of B", field(10, 3), "that of A");
   const int rows = field(24, 5) << 4;
   const int columns = field(17, 6) << 3;
-  if (rows != kTensorLanes) return wrong("M", rows, "128");
-  if (columns % 16 != 0 || columns < 16 || columns > kMmaMaxColumns) {
-    return wrong("N", columns, "multiples of 16 up to 256");
+  if (rows != kTensorLanes * into.blocks) {
+    return wrong("M", rows, into.blocks == 1 ? "128" : "256 of a pair");
+  }
+  const int least = 16 * into.blocks;
+  if (columns % least != 0 || columns < least || columns > kMmaMaxColumns) {
+    return wrong("N", columns, "multiples of 16, of a pair of 32, up to 256");
   }
   into.type = field(7, 3) == 1 ? MmaType::Bf16 : MmaType::Fp16;
   into.columns = columns;

@@ -115,10 +115,11 @@ void mma_commit(const CallSite& call);
 void mma_wait(int groups_left, const CallSite& call);
 
 // --- tensor memory ---
-// Collectives of a warp; `where` is in shared memory and gets the address.
-void tensor_allocate(std::uint32_t* where, int columns, const CallSite& call);
-void tensor_relinquish(const CallSite& call);
-void tensor_free(std::uint32_t address, int columns, const CallSite& call);
+// `blocks`: 2 for a pair, the two blocks of a cluster (cta_group::2); the same in all of a kernel.
+// Collectives of a warp, of each block of a pair; `where` is in shared memory and gets the address.
+void tensor_allocate(std::uint32_t* where, int columns, int blocks, const CallSite& call);
+void tensor_relinquish(int blocks, const CallSite& call);
+void tensor_free(std::uint32_t address, int columns, int blocks, const CallSite& call);
 // 32 lanes, `columns` registers of 32 bits a thread.
 void tensor_load(std::uint32_t address, int columns, void* registers, FragmentState& state,
                  const CallSite& call);
@@ -130,12 +131,13 @@ void tensor_wait_stores(const CallSite& call);
 // hands on what this thread has waited for. Commits hand on their MMAs by themselves.
 void tensor_fence_before(const CallSite& call);
 void tensor_fence_after(const CallSite& call);
-// By one thread. A in shared memory, given by its descriptor, or in tensor memory.
+// By one thread. A in shared memory, given by its descriptor, or in tensor memory. A pair's MMA has
+// 128 rows of A and D and half of B in each block, at the same places; its commit arrives in both.
 void tensor_mma(std::uint32_t d, std::uint64_t a, std::uint64_t b, std::uint32_t instruction,
-                bool accumulate, const CallSite& call);
+                bool accumulate, int blocks, const CallSite& call);
 void tensor_mma(std::uint32_t d, std::uint32_t a, std::uint64_t b, std::uint32_t instruction,
-                bool accumulate, const CallSite& call);
-void tensor_commit(void* barrier, const CallSite& call);
+                bool accumulate, int blocks, const CallSite& call);
+void tensor_commit(void* barrier, int blocks, const CallSite& call);
 
 // --- registers ---
 void set_registers(int count, bool up, const CallSite& call);

@@ -33,13 +33,33 @@ std::string columns_text(int first, int count) {
   return "columns " + std::to_string(first) + " to " + std::to_string(first + count - 1);
 }
 
-TensorMemory& allocated(Engine& engine, int first, int count, SiteId site) {
-  auto& tensor = engine.self().block->tensor;
+TensorMemory& allocated(Engine& engine, Block& block, int first, int count, SiteId site) {
+  auto& tensor = block.tensor;
   if (tensor == nullptr || !tensor->holds(first, count)) {
-    refuse(engine, columns_text(first, count) + " of tensor memory are used and not allocated",
+    refuse(engine,
+           columns_text(first, count) + " of tensor memory" +
+               (&block == engine.self().block ? "" : " of the pair's other block") +
+               " are used and not allocated",
            site);
   }
   return *tensor;
+}
+
+void check_group(Engine& engine, const TensorMemory& tensor, int blocks, SiteId site) {
+  if (tensor.blocks == blocks) return;
+  refuse(engine,
+         "cta_group::" + std::to_string(blocks) + ", where tensor memory was allocated with " +
+             std::to_string(tensor.blocks),
+         site);
+}
+
+// The block of the running lane, or both of its pair, the first first.
+std::vector<Block*> group_of(Engine& engine, int blocks, SiteId site) {
+  if (blocks == 1) return {engine.self().block};
+  if (engine.shape().cluster != blocks) {
+    refuse(engine, "a pair that is not a cluster of two blocks", site);
+  }
+  return {&engine.peer(0, site), &engine.peer(1, site)};
 }
 
 void touch(Engine& engine, TensorMemory& tensor, const Lane& lane, int row, int first, int count,
@@ -88,7 +108,7 @@ void move_warp(Engine& engine, Warp& warp, const Payloads& payloads, TensorUnit 
                std::to_string(own + kLanes - 1),
            first.site);
   }
-  TensorMemory& tensor = allocated(engine, at.column, first.columns, first.site);
+  TensorMemory& tensor = allocated(engine, *warp.block, at.column, first.columns, first.site);
   const bool loads = unit == TensorUnit::Load;
   const Access access{{tensor_unit(warp, unit), ++issued(warp, unit)},
                       first.site,
@@ -123,8 +143,8 @@ void wait_for_unit(TensorUnit unit, const CallSite& call) {
 
 // ---- MMAs
 
-void touch_operand(Engine& engine, const OperandLayout& layout, const char* which,
-                   const Access& access, const std::string& who) {
+void touch_operand(Engine& engine, const Block& block, const OperandLayout& layout,
+                   const char* which, const Access& access, const std::string& who) {
   const Lane& lane = engine.self();
   std::string error = tensor_descriptor_error(layout);
   if (error.empty()) error = descriptor_error(layout, engine.shape().smem_bytes);
@@ -132,7 +152,7 @@ void touch_operand(Engine& engine, const OperandLayout& layout, const char* whic
     engine.fail({FindingKind::OutOfBounds, std::string(which) + ": " + error, access.site});
   }
   const Viewpoint view = viewpoint(lane);
-  if (const auto conflict = lane.block->shadow->touch(granules(layout), access, {&view, 1})) {
+  if (const auto conflict = block.shadow->touch(granules(layout), access, {&view, 1})) {
     engine.fail_conflict(*conflict, access,
                          std::string("MMA operand ") + which + ", shared memory at offset " +
                              std::to_string(conflict->offset),
@@ -140,11 +160,12 @@ void touch_operand(Engine& engine, const OperandLayout& layout, const char* whic
   }
 }
 
-void touch_accumulator(Engine& engine, const TensorInstruction& step, Access access,
+void touch_accumulator(Engine& engine, Block& block, const TensorInstruction& step, Access access,
                        const std::string& who) {
   const TensorAddress at = TensorAddress::of(step.d);
   if (at.lane != 0) refuse(engine, "an MMA of 128 rows begins at lane 0", access.site);
-  TensorMemory& tensor = allocated(engine, at.column, step.columns, access.site);
+  TensorMemory& tensor = allocated(engine, block, at.column, step.columns, access.site);
+  check_group(engine, tensor, step.blocks, access.site);
   access.async = false;
   for (int row = 0; row < kTensorLanes; ++row) {
     access.kind = AccessKind::Read;
@@ -156,12 +177,12 @@ void touch_accumulator(Engine& engine, const TensorInstruction& step, Access acc
   }
 }
 
-void touch_left(Engine& engine, const TensorInstruction& step, Access access,
+void touch_left(Engine& engine, Block& block, const TensorInstruction& step, Access access,
                 const std::string& who) {
-  if (!step.a_in_tensor_memory) return touch_operand(engine, step.a, "A", access, who);
+  if (!step.a_in_tensor_memory) return touch_operand(engine, block, step.a, "A", access, who);
   const TensorAddress at = TensorAddress::of(step.a_address);
   if (at.lane != 0) refuse(engine, "an operand of 128 rows begins at lane 0", access.site);
-  TensorMemory& tensor = allocated(engine, at.column, kOperandColumns, access.site);
+  TensorMemory& tensor = allocated(engine, block, at.column, kOperandColumns, access.site);
   access.async = false;
   for (int row = 0; row < kTensorLanes; ++row) {
     touch(engine, tensor, engine.self(), row, at.column, kOperandColumns, access, who);
@@ -178,7 +199,7 @@ void issue_mma(std::uint32_t d, std::uint32_t instruction, bool accumulate, Tens
   step.d = d;
   step.accumulate = accumulate;
   step.a.rows = kTensorLanes;
-  step.b.rows = step.columns;
+  step.b.rows = step.columns / step.blocks;
   Lane& lane = engine.self();
   Warp& warp = *lane.warp;
   const Access access{{tensor_unit(warp, TensorUnit::Mma), issued(warp, TensorUnit::Mma) + 1},
@@ -186,24 +207,26 @@ void issue_mma(std::uint32_t d, std::uint32_t instruction, bool accumulate, Tens
                       AccessKind::Read,
                       true};
   const std::string who = "MMA issued by " + engine.describe(lane);
-  touch_left(engine, step, access, who);
-  touch_operand(engine, step.b, "B", access, who);
   // Steps of one product write the same cells at the same time.
   const auto& open = warp.tensor_pipe.open;
   const bool goes_on =
       accumulate && !open.empty() && open.back().d == d && open.back().columns == step.columns;
-  if (!goes_on) touch_accumulator(engine, step, access, who);
-  raise(lane.block->copies, access.epoch);
+  for (Block* block : group_of(engine, step.blocks, site)) {
+    touch_left(engine, *block, step, access, who);
+    touch_operand(engine, *block, step.b, "B", access, who);
+    if (!goes_on) touch_accumulator(engine, *block, step, access, who);
+    raise(block->copies, access.epoch);
+  }
   warp.tensor_pipe.open.push_back(step);
   warp.tensor_pipe.async = lane.known.async;
   warp.tensor_pipe.tensor = lane.tensor_seen;
 }
 
-void arrive(Engine& engine, const Block& block, const TensorCommit& commit) {
+void arrive(Engine& engine, const TensorCommit& commit) {
   Mbarrier& barrier = *commit.barrier;
   const auto fail = [&](const char* what) {
     Problem problem{FindingKind::Arrival, what, commit.site,
-                    "block " + std::to_string(block.index) + " tensor core"};
+                    "block " + std::to_string(commit.epoch.agent.block) + " tensor core"};
     problem.barrier = state_of(barrier, commit.phase);
     engine.fail(std::move(problem));
   };
@@ -211,15 +234,16 @@ void arrive(Engine& engine, const Block& block, const TensorCommit& commit) {
     fail("a commit arrives in another phase than it was issued in");
   if (barrier.pending == 0) fail("a commit arrives where no arrival is missing");
   barrier.arrivals.add(commit.epoch);
-  for (ClockRef* clock : {&barrier.gathered.generic, &barrier.gathered.async,
-                          &barrier.gathered.tensor, &barrier.gathered.causal}) {
+  const bool remote = commit.epoch.agent.block != commit.block->index;
+  Knowledge& gathered = remote ? barrier.gathered_remote : barrier.gathered;
+  for (ClockRef* clock : {&gathered.generic, &gathered.async, &gathered.tensor, &gathered.causal}) {
     raise(*clock, commit.epoch);
   }
-  raise(barrier.gathered.generic, commit.arrival);
-  join(barrier.gathered.causal, commit.causal);
-  join(barrier.gathered.generic, commit.async);
-  join(barrier.gathered.async, commit.async);
-  join(barrier.gathered.tensor, commit.tensor);
+  raise(gathered.generic, commit.arrival);
+  join(gathered.causal, commit.causal);
+  join(gathered.generic, commit.async);
+  join(gathered.async, commit.async);
+  join(gathered.tensor, commit.tensor);
   --barrier.pending;
   const auto cause = engine.record(EventKind::Arrive, commit.epoch.agent, commit.site,
                                    barrier.object, barrier.phase);
@@ -227,13 +251,13 @@ void arrive(Engine& engine, const Block& block, const TensorCommit& commit) {
   engine.progress();
 }
 
-void start_arrival(Engine& engine, Block& block, TensorCommit&& commit) {
+void start_arrival(Engine& engine, TensorCommit&& commit) {
   auto operation = std::make_shared<AsyncOperation>();
   operation->what = "commit";
   operation->site = commit.site;
   operation->epoch = commit.arrival;
-  operation->targets.push_back(&block);
-  operation->steps.emplace_back([&engine, &block, commit] { arrive(engine, block, commit); });
+  operation->targets.push_back(commit.block);
+  operation->steps.emplace_back([&engine, commit] { arrive(engine, commit); });
   engine.launch_operation(operation, commit.epoch.agent);
 }
 
@@ -244,13 +268,19 @@ void start_front(Engine& engine, Block& block, std::size_t warp) {
   operation->what = "MMAs of warp " + std::to_string(warp);
   operation->site = front.site;
   operation->epoch = front.epoch;
-  operation->targets.push_back(&block);
-  operation->steps.emplace_back([&engine, &block, warp] {
+  std::vector<TensorBlock> memories;
+  const bool pair = !front.instructions.empty() && front.instructions[0].blocks > 1;
+  for (const auto& member : block.cluster->blocks) {
+    if (!pair && member.get() != &block) continue;
+    operation->targets.push_back(member.get());
+    memories.push_back({member->smem, member->tensor.get()});
+  }
+  operation->steps.emplace_back([&engine, &block, warp, memories] {
     auto& commits = block.warps[warp]->tensor_pipe.commits;
     TensorCommit done = std::move(commits.front());
     commits.pop_front();
-    if (!done.instructions.empty()) execute(done.instructions, block.smem, *block.tensor);
-    start_arrival(engine, block, std::move(done));
+    execute(done.instructions, memories);
+    start_arrival(engine, std::move(done));
     if (!commits.empty()) start_front(engine, block, warp);
   });
   engine.launch_operation(operation, front.epoch.agent);
@@ -258,9 +288,10 @@ void start_front(Engine& engine, Block& block, std::size_t warp) {
 
 }  // namespace
 
-TensorMemory::TensorMemory(ReaderTable& readers)
+TensorMemory::TensorMemory(ReaderTable& readers, int of_blocks)
     : cells(std::size_t{kTensorLanes} * kTensorColumns, ~0u),
-      shadow(cells.size() * kCellBytes, false, readers) {}
+      shadow(cells.size() * kCellBytes, false, readers),
+      blocks(of_blocks) {}
 
 bool TensorMemory::holds(int first, int count) const {
   if (first < 0 || first + count > kTensorColumns) return false;
@@ -284,7 +315,7 @@ int TensorMemory::find_free(int count) const {
   return -1;
 }
 
-void tensor_allocate(std::uint32_t* where, int columns, const CallSite& call) {
+void tensor_allocate(std::uint32_t* where, int columns, int blocks, const CallSite& call) {
   Engine& engine = Engine::current();
   const SiteId site = engine.site(call);
   meet(call, nullptr, nullptr);
@@ -297,8 +328,11 @@ void tensor_allocate(std::uint32_t* where, int columns, const CallSite& call) {
                " columns of tensor memory; allowed: powers of two from 32 to 512",
            site);
   }
-  if (!block.tensor) block.tensor = std::make_unique<TensorMemory>(engine.device().readers());
+  if (!block.tensor) {
+    block.tensor = std::make_unique<TensorMemory>(engine.device().readers(), blocks);
+  }
   TensorMemory& tensor = *block.tensor;
+  check_group(engine, tensor, blocks, site);
   if (tensor.relinquished) refuse(engine, "an allocation after the permit was given back", site);
   if (columns > tensor.last_count) {
     refuse(engine, "an allocation of more columns than the one before", site);
@@ -311,13 +345,16 @@ void tensor_allocate(std::uint32_t* where, int columns, const CallSite& call) {
   *where = static_cast<std::uint32_t>(first);
 }
 
-void tensor_relinquish(const CallSite& call) {
+void tensor_relinquish(int blocks, const CallSite& call) {
   meet(call, nullptr, nullptr);
-  auto& tensor = Engine::current().self().block->tensor;
-  if (tensor) tensor->relinquished = true;
+  Engine& engine = Engine::current();
+  auto& tensor = engine.self().block->tensor;
+  if (!tensor) return;
+  check_group(engine, *tensor, blocks, engine.site(call));
+  tensor->relinquished = true;
 }
 
-void tensor_free(std::uint32_t address, int columns, const CallSite& call) {
+void tensor_free(std::uint32_t address, int columns, int blocks, const CallSite& call) {
   Engine& engine = Engine::current();
   const SiteId site = engine.site(call);
   if (engine.sync_site(site, {Mutation::Drop})) return;
@@ -325,7 +362,8 @@ void tensor_free(std::uint32_t address, int columns, const CallSite& call) {
   Lane& lane = engine.self();
   if (lane.agent.lane != 0) return;
   const TensorAddress at = TensorAddress::of(address);
-  TensorMemory& tensor = allocated(engine, at.column, columns, site);
+  TensorMemory& tensor = allocated(engine, *lane.block, at.column, columns, site);
+  check_group(engine, tensor, blocks, site);
   const auto found = tensor.allocations.find(at.column);
   if (at.lane != 0 || found == tensor.allocations.end() || found->second != columns) {
     refuse(engine, columns_text(at.column, columns) + " are freed and were not allocated as one",
@@ -383,23 +421,25 @@ void tensor_fence_after(const CallSite& call) {
 }
 
 void tensor_mma(std::uint32_t d, std::uint64_t a, std::uint64_t b, std::uint32_t instruction,
-                bool accumulate, const CallSite& call) {
+                bool accumulate, int blocks, const CallSite& call) {
   TensorInstruction step;
+  step.blocks = blocks;
   step.a.descriptor = a;
   step.b.descriptor = b;
   issue_mma(d, instruction, accumulate, step, call);
 }
 
 void tensor_mma(std::uint32_t d, std::uint32_t a, std::uint64_t b, std::uint32_t instruction,
-                bool accumulate, const CallSite& call) {
+                bool accumulate, int blocks, const CallSite& call) {
   TensorInstruction step;
+  step.blocks = blocks;
   step.a_in_tensor_memory = true;
   step.a_address = a;
   step.b.descriptor = b;
   issue_mma(d, instruction, accumulate, step, call);
 }
 
-void tensor_commit(void* where, const CallSite& call) {
+void tensor_commit(void* where, int blocks, const CallSite& call) {
   Engine& engine = Engine::current();
   const SiteId site = engine.site(call);
   const auto mutation = engine.sync_site(site, {Mutation::Drop, Mutation::Twice});
@@ -407,28 +447,32 @@ void tensor_commit(void* where, const CallSite& call) {
   engine.maybe_yield();
   Lane& lane = engine.self();
   Warp& warp = *lane.warp;
-  Mbarrier& barrier = barrier_in(*lane.block, where, false, site);
-  if (!ordered_after(lane, barrier.arrivals.before)) {
-    Problem problem{FindingKind::Arrival, "a commit not ordered after the end of the phase before",
-                    site};
-    problem.barrier = state_of(barrier, -1);
-    engine.fail(std::move(problem));
-  }
   auto& pipe = warp.tensor_pipe;
   if (!pipe.open.empty()) ++issued(warp, TensorUnit::Mma);
-  TensorCommit commit{std::exchange(pipe.open, {}),
-                      {tensor_unit(warp, TensorUnit::Mma), issued(warp, TensorUnit::Mma)},
-                      {},
-                      &barrier,
-                      barrier.phase,
-                      lane.known.causal,
-                      pipe.async,
-                      pipe.tensor,
-                      site};
+  TensorCommit commit;
+  commit.instructions = std::exchange(pipe.open, {});
+  commit.epoch = {tensor_unit(warp, TensorUnit::Mma), issued(warp, TensorUnit::Mma)};
+  commit.causal = lane.known.causal;
+  commit.async = pipe.async;
+  commit.tensor = pipe.tensor;
+  commit.site = site;
   raise(commit.causal, lane.now());
-  for (int times = mutation == Mutation::Twice ? 2 : 1; times > 0; --times) {
+  if (lane.block->tensor) check_group(engine, *lane.block->tensor, blocks, site);
+  std::vector<Block*> targets = group_of(engine, blocks, site);
+  if (mutation == Mutation::Twice) targets.push_back(targets.front());
+  for (Block* target : targets) {
+    Mbarrier& barrier = barrier_in(*target, where, target != lane.block, site);
+    if (!ordered_after(lane, barrier.arrivals.before)) {
+      Problem problem{FindingKind::Arrival,
+                      "a commit not ordered after the end of the phase before", site};
+      problem.barrier = state_of(barrier, -1);
+      engine.fail(std::move(problem));
+    }
+    commit.block = target;
+    commit.barrier = &barrier;
+    commit.phase = barrier.phase;
     commit.arrival = engine.new_copy(*lane.block, "commit");
-    raise(lane.block->copies, commit.arrival);
+    raise(target->copies, commit.arrival);
     pipe.commits.push_back(commit);
     commit.instructions.clear();
     if (pipe.commits.size() == 1) {

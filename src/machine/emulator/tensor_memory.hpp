@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "machine/emulator/shadow.hpp"
 
 namespace jfa::emulator {
+
+struct Block;
 
 inline constexpr int kTensorLanes = 128;
 inline constexpr int kTensorColumns = 512;
@@ -29,7 +32,7 @@ struct TensorAddress {
 };
 
 struct TensorMemory {
-  explicit TensorMemory(ReaderTable& readers);
+  TensorMemory(ReaderTable& readers, int of_blocks);
 
   std::uint32_t* cell(int lane, int column) {
     return cells.data() + static_cast<std::size_t>(lane) * kTensorColumns + column;
@@ -43,11 +46,13 @@ struct TensorMemory {
   Shadow shadow;
   std::map<int, int> allocations;   // columns by first column
   int last_count = kTensorColumns;  // of the last allocation
+  int blocks;                       // that share its MMAs: 1, or 2 of a pair
   bool relinquished = false;
 };
 
-// One tcgen05.mma m128 n{columns} k16.
+// One tcgen05.mma m{128 blocks} n{columns} k16.
 struct TensorInstruction {
+  int blocks = 1;
   MmaType type = MmaType::Bf16;
   int columns = 0;
   bool accumulate = true;
@@ -62,7 +67,8 @@ struct TensorInstruction {
 struct TensorCommit {
   std::vector<TensorInstruction> instructions;
   Epoch epoch;
-  Epoch arrival;  // writes the barrier: somebody must wait for it before the block exits
+  Epoch arrival;           // writes the barrier: somebody must wait for it before the block exits
+  Block* block = nullptr;  // where it arrives
   Mbarrier* barrier = nullptr;
   std::int64_t phase = 0;
   ClockRef causal;  // what had happened at its issue
@@ -83,7 +89,11 @@ struct TensorPipe {
 // https://docs.nvidia.com/cuda/parallel-thread-execution/#tcgen05-instruction-descriptor
 std::string decode_instruction(std::uint32_t descriptor, TensorInstruction& into);
 
-void execute(const std::vector<TensorInstruction>& steps, const std::byte* smem,
-             TensorMemory& tensor);
+// On the memories of a block, or of both of a pair.
+struct TensorBlock {
+  const std::byte* smem;
+  TensorMemory* tensor;
+};
+void execute(const std::vector<TensorInstruction>& steps, std::span<const TensorBlock> blocks);
 
 }  // namespace jfa::emulator

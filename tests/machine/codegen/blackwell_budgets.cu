@@ -2,7 +2,9 @@
 // 100a.
 //
 // budget: 8TmemGemmI registers 216
+// budget: 8PairGemmI registers 144
 #include "cuda/launch.hpp"
+#include "kernels/samples/pair_gemm.hpp"
 #include "kernels/samples/tmem_gemm.hpp"
 #include "machine/blackwell/blackwell.hpp"
 
@@ -12,6 +14,7 @@ inline namespace gpu {
 void launch_all() {
   launch<TmemGemm<Blackwell, GemmConfig{}>>(1, {}, nullptr);
   launch<TmemGemm<Blackwell, GemmConfig{.tile_n = 128, .stages = 4}>>(1, {}, nullptr);
+  launch<PairGemm<Blackwell, GemmConfig{}>>(2, {}, nullptr);
 }
 
 }  // namespace gpu

@@ -49,6 +49,24 @@ extern "C" __global__ void mma_raw(uint32_t d, int accumulate) {
   if (B::elect()) ptx::tcgen05_commit(ptx::cta_group_1, raw(memory().product.barrier));
 }
 
+/// The first block's thread multiplies 256 rows, and tells both blocks.
+extern "C" __global__ void mma_pair_word(uint32_t d, int accumulate) {
+  mma(TmemView<B, float, 128, 256>{d}, memory().a, memory().b, accumulate != 0);
+  MmaDoneOf<2>::arrive<B>(memory().product.barrier, {});
+}
+extern "C" __global__ void mma_pair_raw(uint32_t d, int accumulate) {
+  constexpr uint32_t kBoth = 1 << 4 | 1 << 7 | 1 << 10 | 128 / 8 << 17 | 256 / 16 << 24;
+  if (ptx::get_sreg_cluster_ctarank() == 0 && B::elect()) {
+    for (int k = 0; k < 4; ++k) {
+      ptx::tcgen05_mma(ptx::kind_f16, ptx::cta_group_2, d, raw_descriptor(&memory().a, k),
+                       raw_descriptor(&memory().b, k), kBoth, k > 0 || accumulate != 0);
+    }
+  }
+  if (ptx::get_sreg_cluster_ctarank() == 0 && B::elect()) {
+    ptx::tcgen05_commit_multicast(ptx::cta_group_2, raw(memory().product.barrier), uint16_t{3});
+  }
+}
+
 extern "C" __global__ void mma_tmem_word(uint32_t d, uint32_t a, int accumulate) {
   mma(TmemView<B, float, 64>{d}, TmemView<B, bf16, 64>{a}, memory().b, accumulate != 0);
 }
@@ -86,6 +104,19 @@ extern "C" __global__ void allocate_word() {
   B::tensor_relinquish();
   B::sync_block();
   B::tensor_free(memory().tmem, 128);
+}
+extern "C" __global__ void allocate_pair_word() {
+  B::tensor_allocate<2>(&memory().tmem, 128);
+  B::tensor_relinquish<2>();
+  B::sync_cluster();
+  B::tensor_free<2>(memory().tmem, 128);
+}
+extern "C" __global__ void allocate_pair_raw() {
+  ptx::tcgen05_alloc(ptx::cta_group_2, &memory().tmem, 128);
+  ptx::tcgen05_relinquish_alloc_permit(ptx::cta_group_2);
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  ptx::tcgen05_dealloc(ptx::cta_group_2, memory().tmem, 128);
 }
 extern "C" __global__ void allocate_raw() {
   ptx::tcgen05_alloc(ptx::cta_group_1, &memory().tmem, 128);

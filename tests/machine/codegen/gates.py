@@ -30,7 +30,7 @@ ARITHMETIC = re.compile(
 )
 # A cursor's parity may live in a register of its own where raw code keeps it in a uniform one; the
 # starts of an MMA's descriptors do, computed before the lanes part.
-EXTRA_REGISTERS = {"ring_fill": 1, "mma": 1, "mma_tmem": 2}
+EXTRA_REGISTERS = {"ring_fill": 1, "mma": 1, "mma_pair": 1, "mma_tmem": 2}
 
 
 class Kernel:

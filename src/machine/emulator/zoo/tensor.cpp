@@ -304,6 +304,117 @@ struct CommitNotAwaited : TensorCaged {
   }
 };
 
+// A pair of blocks, whose products both have in their tensor memory.
+struct PairCaged : TensorCaged {
+  static constexpr int kClusterSize = 2;
+  static constexpr int kBlocks = 2;
+  using Map = TmemMap<B, Columns<"product", float, 128, 1, 2>>;
+  template <class Taken, class Done = MmaDoneOf<2>>
+  struct Smem {
+    Pair pair;
+    Gate<B, "pair", By<Tma>> loaded;
+    Gate<B, "both", By<OncePerWarpOfCluster<2, 1>>> both;
+    Gate<B, "product", By<Done>> product;
+    Gate<B, "second product", By<Done>> second;
+    Gate<B, "taken", By<Taken>> taken;
+    std::uint32_t tmem;
+  };
+
+  static void load(const Params& p, auto& smem) {
+    if (B::elect()) {
+      smem.loaded.open(smem.pair, [&](Pair& pair, Mbarrier& full) {
+        tma_load(full, pair.a.view().rows<64>(0), p.in, {0, 0});
+        tma_load(full, pair.a.view().rows<64>(64), p.in, {0, 64});
+        tma_load(full, pair.b, p.in, {0, 128});
+      });
+    }
+    auto key = smem.loaded.key();
+    smem.loaded.pass(key);
+  }
+  static void meet(auto& smem) {
+    auto key = smem.both.key();
+    smem.both.open();
+    smem.both.pass(key);
+  }
+  static void pass(auto& gate) {
+    auto key = gate.key();
+    gate.pass(key);
+  }
+  static void read(const Map& map) {
+    RowFragment<B, 128> acc;
+    B::tensor_fence_after();
+    tmem_load(acc, map.at<"product">().own_rows());
+    tmem_wait(acc);
+    B::tensor_fence_before();
+  }
+  static void in_both(auto& smem, auto multiply, auto use) {
+    const auto init = [&] {
+      init_each(smem.loaded, smem.both, smem.product, smem.second, smem.taken);
+    };
+    with_tmem<Map>(smem.tmem, init, [&](const Map& map) {
+      if (multiplies()) return multiply(map);
+      pass(smem.product);
+      use(map);
+    });
+  }
+};
+
+template <bool Bug>
+struct PartOfPeerNotAwaited : PairCaged {
+  using Smem = PairCaged::Smem<OncePerWarp<4>>;
+  static void run(const Params& p, Smem& smem) {
+    in_both(
+        smem,
+        [&](const Map& map) {
+          load(p, smem);
+          if constexpr (!Bug) meet(smem);
+          mma(map.at<"product">(), smem.pair.a, smem.pair.b, false);
+          smem.product.open();
+        },
+        [](const Map& map) { read(map); });
+  }
+};
+
+template <bool Bug>
+struct ProductOfPeerNotTaken : PairCaged {
+  using Smem = PairCaged::Smem<std::conditional_t<Bug, OncePerWarp<4>, OncePerWarpOfCluster<2, 4>>>;
+  static void run(const Params& p, Smem& smem) {
+    in_both(
+        smem,
+        [&](const Map& map) {
+          load(p, smem);
+          meet(smem);
+          mma(map.at<"product">(), smem.pair.a, smem.pair.b, false);
+          smem.product.open();
+          pass(smem.taken);
+          B::tensor_fence_after();
+          mma(map.at<"product">(), smem.pair.a, smem.pair.b, false);
+          smem.second.open();
+        },
+        [&](const Map& map) {
+          read(map);
+          smem.taken.open();
+          pass(smem.second);
+        });
+  }
+};
+
+template <bool Bug>
+struct CommitOfOneBlock : PairCaged {
+  using Smem = PairCaged::Smem<OncePerWarp<4>, MmaDoneOf<Bug ? 1 : 2>>;
+  static void run(const Params& p, Smem& smem) {
+    in_both(
+        smem,
+        [&](const Map& map) {
+          load(p, smem);
+          meet(smem);
+          mma(map.at<"product">(), smem.pair.a, smem.pair.b, false);
+          smem.product.open();
+        },
+        [](const Map& map) { read(map); });
+  }
+};
+
 }  // namespace
 }  // namespace emulated
 }  // namespace jfa
@@ -346,6 +457,14 @@ std::vector<Specimen> zoo_tensor() {
       specimen<TensorOperandNotFenced>("tensor operand not fenced",
                                        "threads write an MMA's operand without a proxy fence",
                                        FindingKind::ProxyFence),
+      specimen<PartOfPeerNotAwaited>("part of a pair not awaited",
+                                     "a pair's MMA reads what the other block's copy writes",
+                                     FindingKind::UnorderedRead),
+      specimen<ProductOfPeerNotTaken>("product of a pair not taken",
+                                      "a pair's MMA writes what the other block has yet to load",
+                                      tensor),
+      specimen<CommitOfOneBlock>("commit of one block",
+                                 "a pair's MMAs are committed for one block alone", tensor),
       specimen<CommitNotAwaited>("commit not awaited",
                                  "the block exits before a commit arrives at its barrier",
                                  FindingKind::UnorderedOverwrite),
