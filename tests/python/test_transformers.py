@@ -55,11 +55,27 @@ def mistral():
     )
 
 
+def deepseek():
+    """Values narrower than keys."""
+    return transformers.DeepseekV3Config(
+        **SIZES, num_key_value_heads=4, intermediate_size=128, q_lora_rank=16, kv_lora_rank=16,
+        qk_rope_head_dim=8, qk_nope_head_dim=16, v_head_dim=16, first_k_dense_replace=2,
+    )  # fmt: skip
+
+
+def gemma_encoder():
+    """An encoder made of a decoder, by masks put together."""
+    return transformers.Gemma3TextConfig(
+        **SIZES, num_key_value_heads=2, head_dim=16, intermediate_size=128, sliding_window=4,
+        query_pre_attn_scalar=16, use_bidirectional_attention=True,
+    )  # fmt: skip
+
+
 TOLERANCE = {"cpu": dict(rtol=1e-4, atol=1e-4), "cuda": dict(rtol=5e-2, atol=5e-2)}
 
 
 @pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize("config", [bert, modernbert, llama, mistral])
+@pytest.mark.parametrize("config", [bert, modernbert, llama, mistral, deepseek, gemma_encoder])
 def test_padded_batches(device, config, side):
     ids, mask = padded(device, side)
     results = []
@@ -192,3 +208,31 @@ def test_what_is_not_offered_is_refused(device):
     mask[0, 2] = 0  # a hole
     with pytest.raises(jfa.InvalidArgument, match="several runs of tokens"):
         model(input_ids=ids, attention_mask=mask)
+
+
+def t5():
+    sizes = dict(vocab_size=100, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4)
+    return transformers.T5Config(**sizes, dropout_rate=0.0)  # a bias of positions
+
+
+def llama4():
+    return transformers.Llama4TextConfig(
+        **SIZES, num_key_value_heads=2, head_dim=16, intermediate_size=128, attention_chunk_size=4,
+        intermediate_size_mlp=128, num_local_experts=2, moe_layers=[], no_rope_layers=[1, 1],
+        layer_types=["chunked_attention"] * 2,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("config, named", [(t5, "position_bias"), (llama4, "chunked_overlay")])
+def test_other_attention_is_refused(device, config, named):
+    ids, mask = padded(device, "right")
+    given = dict(decoder_input_ids=ids) if config is t5 else {}
+    with pytest.raises(jfa.InvalidArgument, match=named):
+        models(device, config())[1](input_ids=ids, attention_mask=mask, **given)
+
+
+def test_several_packed_rows_are_refused(device):
+    ids, _ = padded(device, "right")
+    positions = torch.tensor([*range(8), *range(11)], device=device).expand(len(LENGTHS), -1)
+    with pytest.raises(jfa.InvalidArgument, match="put all sequences in one row"):
+        models(device, llama())[1](input_ids=ids, position_ids=positions, use_cache=False)

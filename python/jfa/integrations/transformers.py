@@ -15,9 +15,43 @@ from jfa import attention
 from jfa._arguments import require
 
 
-def padding_mask(batch_size, q_length, kv_length, q_offset=0, attention_mask=None, **unused):
+# What transformers and its models make masks of: what jfa_attention is told by its arguments, too,
+# and what puts such together.
+_TOLD = {
+    "causal_mask_function",
+    "bidirectional_mask_function",
+    "sliding_window_overlay",
+    "sliding_window_bidirectional_overlay",
+    "_bidirectional_window_overlay",
+    "packed_sequence_mask_function",
+}
+_TOGETHER = {"and_masks", "or_masks", "remap_positions_for_packed_sequence"}
+
+
+def _require_told(mask_function, batch_size):
+    name = mask_function.__qualname__.partition(".")[0]
+    if name in _TOGETHER:
+        for cell in mask_function.__closure__:
+            parts = cell.cell_contents
+            for part in parts if isinstance(parts, tuple) else (parts,):
+                if callable(part):
+                    _require_told(part, batch_size)
+        return
+    if mask_function.__code__.co_argcount == 0:  # looks at no index: lets all pairs be
+        return
+    require(name in _TOLD, "the model's mask", name, "causal, bidirectional or a sliding window")
+    packed = name == "packed_sequence_mask_function"
+    allowed = "increasing in each of several rows: put all sequences in one row"
+    require(not packed or batch_size == 1, "position_ids", "begun again in a row", allowed)
+
+
+def padding_mask(
+    batch_size, q_length, kv_length, q_offset=0, attention_mask=None, mask_function=None, **unused
+):
     """What a model makes of its attention_mask, `[batch, up to kv_length]`: the same, checked, or
     None where every key is in use."""
+    if mask_function is not None and not torch.compiler.is_compiling():
+        _require_told(mask_function, batch_size)
     if attention_mask is None:
         if q_offset + q_length >= kv_length:
             return None
@@ -103,6 +137,10 @@ def _layout(query, key, attention_mask, causal, position_ids, cu_seq_lens_q, cu_
     return rows * kv_length, rows * q_length, None, None
 
 
+# Sinks, biases and selections of keys, by the names that models pass them by.
+_NOT_OFFERED = "s_aux", "sinks", "position_bias", "indices", "block_indices"
+
+
 def jfa_attention(
     module,
     query,
@@ -117,17 +155,20 @@ def jfa_attention(
     position_ids=None,
     cu_seq_lens_q=None,
     cu_seq_lens_k=None,
-    s_aux=None,
-    **_,
+    **others,
 ):
     """transformers' attention interface: query `[batch, heads, length, head_dim]`, out
     `[batch, length, heads, head_dim]`."""
     require(dropout == 0, "dropout", dropout, "0: set the config's attention dropout to 0")
-    require(s_aux is None, "s_aux", "given", "None: attention sinks are not offered")
+    for name in _NOT_OFFERED:
+        require(others.get(name) is None, name, "given", "None: this model's attention is another")
     causal = module.is_causal if is_causal is None else is_causal
     kv_offsets, q_offsets, kv_lengths, q_lengths = _layout(
         query, key, attention_mask, causal, position_ids, cu_seq_lens_q, cu_seq_lens_k
     )
+    head_dim, missing = value.shape[3], key.shape[3] - value.shape[3]
+    if missing > 0:  # multi-head latent attention
+        value = torch.nn.functional.pad(value, (0, missing))
     q, k, v = (t.transpose(1, 2).flatten(0, 1) for t in (query, key, value))
     left = -1 if sliding_window is None else sliding_window - 1
     out = attention(
@@ -143,7 +184,7 @@ def jfa_attention(
         softmax_scale=scaling,
         softcap=softcap or 0.0,
     )
-    return out.unflatten(0, (query.shape[0], query.shape[2])), None
+    return out[..., :head_dim].unflatten(0, (query.shape[0], query.shape[2])), None
 
 
 AttentionInterface.register("jfa", jfa_attention)
