@@ -55,7 +55,8 @@ def _block_lists(block_sparse):
     require(fields, "block_sparse", _kind(block_sparse), "a jfa.BlockSparse")
     given = BlockSparse(*block_sparse)
     for name in ("block_q", "block_kv"):
-        _check_by(_index_of_64_bits, f"block_sparse.{name}", getattr(given, name), "an integer of 64 bits")
+        size = getattr(given, name)
+        _check_by(_index_of_64_bits, f"block_sparse.{name}", size, "an integer of 64 bits")
     return {f"block_sparse.{name}": getattr(given, name) for name in ("row_offsets", "columns")}
 
 

@@ -21,7 +21,8 @@ def _require_container(name, t):
         require(jagged, f"{name}.layout", t.layout, f"{torch.jagged} of a nested tensor")
     else:
         container = hasattr(t, "values") and hasattr(t, "offsets")
-        require(container, name, f"a {type(t).__name__}", "a tensor, or have values() and offsets()")
+        allowed = "a tensor, or have values() and offsets()"
+        require(container, name, f"a {type(t).__name__}", allowed)
 
 
 def _require_shared(name, of_k, of_v):

@@ -103,6 +103,6 @@ def test_what_is_no_container_is_refused():
     t = torch.randn(3, 2, 16)
     strided = torch.nested.nested_tensor([t], layout=torch.strided)
     given = nested(t, torch.tensor([0, 3]))
-    for wrong, message in ((strided, r"k\.layout is"), ([t], "k is a list"), (None, "k is a NoneT")):
+    for wrong, message in ((strided, r"k\.layout is"), ([t], "k is a list"), (None, "k is a None")):
         with pytest.raises(jfa.InvalidArgument, match=message):
             jfa.jagged_attention(given, wrong, given)

@@ -7,7 +7,7 @@ import pathlib
 import pytest
 import torch
 
-transformers = pytest.importorskip("transformers", minversion="5.0")
+transformers = pytest.importorskip("transformers", minversion="5.4")
 import jfa.integrations.transformers  # noqa: E402, F401 registers "jfa"
 
 SIZES = dict(vocab_size=100, hidden_size=64, num_hidden_layers=2, num_attention_heads=4)

@@ -1,5 +1,5 @@
-"""Registers JFA with Hugging Face transformers: import this module, then load a model with
-`attn_implementation="jfa"`.
+"""Registers JFA with Hugging Face transformers (5.4 or later): import this module, then load a
+model with `attn_implementation="jfa"`.
 
 Padding, on either side, is skipped in place: a padded batch is a jagged batch whose padding lies in
 gaps between sequences. Batches without padding, all sequences in one row, are told apart by
@@ -8,12 +8,15 @@ that begin again at 0. Attention weights cannot be had.
 """
 
 import torch
+import transformers
 from torch.utils.weak import WeakTensorKeyDictionary
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from jfa import attention
 from jfa._arguments import require
 
+if tuple(map(int, transformers.__version__.split(".")[:2])) < (5, 4):
+    raise ImportError(f"transformers is {transformers.__version__}, must be 5.4 or later")
 
 # What transformers and its models make masks of: what jfa_attention is told by its arguments, too,
 # and what puts such together.
