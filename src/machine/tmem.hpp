@@ -20,7 +20,7 @@ template <class Machine, class T, int Cols, int Rows = 128>
 struct TmemView {
   using M = Machine;
   using Element = T;
-  static constexpr int kMmaExtent = Rows < 128 ? Rows : 128;  // of a block
+  static constexpr int kMmaExtent = Rows == 32 ? 32 : 128;  // of a block
   static constexpr int kMmaDepth = Cols;
   static constexpr bool kTransposed = false;
   std::uint32_t address;  // lane << 16 | column
