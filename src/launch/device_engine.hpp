@@ -11,8 +11,7 @@
 #include "launch/ticket_users.hpp"
 #include "plan/index_check.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// A plan in device memory, which its owner keeps.
 struct DevicePlan {
@@ -333,5 +332,4 @@ Status enqueue_backward(const BackwardKernel<Queue>& kernel, const Problem& prob
   return {};
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

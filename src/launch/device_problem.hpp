@@ -19,8 +19,7 @@
 #include "plan/transpose.hpp"
 #include "problem/problem.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// What a kernel does to scores besides scaling them.
 enum class Treats { Nothing, Window, Lists, Softcap };  // the last with windows and lists
@@ -151,5 +150,4 @@ T* elements_of(const ConstTensorView& tensor, const void* other) {
   return const_cast<T*>(static_cast<const T*>(data));
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -10,8 +10,7 @@
 #include "launch/backward_kernel.hpp"
 #include "launch/device_problem.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// Without tensors and scratch, for what shapes tell.
 template <class T>
@@ -174,5 +173,4 @@ BackwardKernel<Queue> backward_kernel() {
   }
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -7,8 +7,7 @@
 #include "launch/launch_backward.hpp"
 #include "launch/launch_forward.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 template <class M, ForwardConfig C>
 struct BlackwellForwardFamily {
@@ -39,5 +38,4 @@ BackwardKernel<Queue> blackwell_backward_kernel() {
           launch_backward<K, Queue>};
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -6,8 +6,7 @@
 #include "launch/device_problem.hpp"
 #include "launch/forward_kernel.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 template <class K>
 typename K::Params forward_params(const Problem& problem, const ForwardOutputs& outputs,
@@ -63,5 +62,4 @@ ForwardKernel<Queue> forward_kernel() {
           launch_forward<K, Queue>};
 }
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

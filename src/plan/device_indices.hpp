@@ -4,8 +4,7 @@
 
 #include "machine/machine.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// int32 or int64 offsets or lengths in device memory.
 struct DeviceIndices {
@@ -46,5 +45,4 @@ struct DeviceRows {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

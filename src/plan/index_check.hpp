@@ -7,8 +7,7 @@
 #include "plan/index_fault.hpp"
 #include "plan/planner.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 template <class Machine>
 struct IndexCheck {
@@ -216,5 +215,4 @@ struct IndexCheck {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

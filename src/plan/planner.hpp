@@ -21,8 +21,7 @@
 #include "plan/device_indices.hpp"
 #include "plan/schedule.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 template <class Shape>
 struct PlannerParams {
@@ -255,5 +254,4 @@ struct Planner {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -14,8 +14,7 @@
 #include "kernels/forward/mask.hpp"
 #include "plan/planner.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// NOTE [lists by keys]: block of keys j of sequence b has the place kv_begin / block_kv + b + j
 /// in a head, so that no count of blocks is needed to find it.
@@ -205,5 +204,4 @@ struct SeeingRows {
   JFA_DEVICE void advance() { row = ++at < end ? M::load_global(rows + at) : kEnd; }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

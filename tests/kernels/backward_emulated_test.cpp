@@ -105,8 +105,6 @@ TEST(BackwardByKeysEmulated, PartnersUnderEverySchedule) {
   check_every_schedule<Plain64>(small_case({600, 0, 130}, {200, 150, 256}));
 }
 
-TEST(BackwardByKeysEmulated, Deterministic) { check_deterministic<Masked64>(); }
-
 TEST(BackwardByKeysEmulated, Masks) { check_gradient_masks<Masked64>(); }
 
 TEST(BackwardByKeysEmulated, GroupedHeads) { check_gradient_groups<Plain64, Masked64>(); }

@@ -145,10 +145,6 @@ void check_equal_bits() {
   }
 }
 
-TEST_F(BackwardOnGpu, EqualBitsInTurn) {
-  check_equal_bits<BackwardByKeys<Hopper, kDim128, WindowMask>>();
-}
-
 TEST_F(BackwardOnGpu, EqualBitsApart) { check_equal_bits<DqApart<128, false, WindowMask>>(); }
 
 TEST_F(BackwardOnGpu, DqApart) {

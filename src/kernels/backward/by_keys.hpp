@@ -28,8 +28,8 @@
 //   load tiles --tile full--> keys --tile empty--> load tiles
 //   keys --ds full--> queries --ds empty--> keys
 //
-// SMEM at head_dim 128, 218 KiB: 2 blocks of K and V, 64 KiB each (dK and dV are staged there);
-// 2 tiles of Q and of dO, 16 KiB each; dS 16 KiB; half a tile of dQ 8 KiB; statistics, work.
+// SMEM at head_dim 128, 226 KiB: 2 blocks of K and V, 64 KiB each (dK and dV are staged there);
+// 2 tiles of Q and of dO, 16 KiB each; dS 16 KiB; half a tile of dQ 16 KiB; statistics, work.
 #pragma once
 
 #include "kernels/backward/key_blocks.hpp"
@@ -37,8 +37,7 @@
 #include "kernels/backward/loaders.hpp"
 #include "kernels/backward/query_group.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy = NoMask,
           template <class> class ScorePolicy = ScaledScores>
@@ -49,7 +48,6 @@ struct BackwardByKeys
   using Base::kKeys;
   using Base::kQueries;
   using Base::kWorkSlots;
-  using typename Base::DqPart;
   using typename Base::KvTile;
   using typename Base::M;
   using typename Base::Mask;
@@ -68,10 +66,14 @@ struct BackwardByKeys
   /// Lists take registers of the role `schedule`, and of the role `keys` what a split leaves.
   static constexpr int kProduceRegs = Mask::kListed ? 96 : 32;
   static constexpr int kKeyRegs = Mask::kListed ? 176 : 208;
-  static constexpr int kClusterSize = 1;
-  static constexpr int kBlocksPerProcessor = 1;
+  static constexpr bool kOwnTiles = false;  // dQ is made of both halves of the keys
 
   using DsTile = Tile<M, T, kGroups * kGroupKeys, kQueries>;  // split: twice the same
+  /// 64 columns of dQ, to be written or to be added.
+  union DqPart {
+    typename Base::DqPart rounded;
+    float sums[4][kQueries / 4 * 64];  // a warp's
+  };
   struct Kv {
     KvTile k;
     KvTile v;
@@ -127,5 +129,4 @@ struct BackwardByKeys
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -3,8 +3,7 @@
 
 #include "kernels/backward/key_blocks.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel.
 template <class K>
@@ -52,5 +51,4 @@ struct DqPlaces {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

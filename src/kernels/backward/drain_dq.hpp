@@ -4,8 +4,7 @@
 
 #include "kernels/backward/dq_places.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, BackwardBlackwell<...>.
 template <class K>
@@ -125,5 +124,4 @@ struct DrainDq : DqPlaces<K> {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -117,18 +117,27 @@ JFA_DEVICE void differentiate(S& dp, const auto& p, const auto& bends, float slo
 }
 
 /// How dQ lies in dq_sum and dq_kept: as the threads of a chip's kernel hold it. A Fragment's:
-/// NOTE [summed rows]: dq_sum holds rows in pairs, [row / 2][head][column / 16][row % 2][16], so
-/// that one addition of a warp fills lines of 128 bytes, and those 16 columns in the order
+/// NOTE [summed rows]: dq_sum is [head][64 columns, or the last 32][row][column], so that a warp's
+/// rows are one piece of memory, which one copy adds to, wherever their sequence begins. 16 columns
+/// lie in the order
 ///   0 1 8 9  2 3 10 11  4 5 12 13  6 7 14 15
-/// so that a thread adds four values of a fragment's row at once. Rows are as long as summed_dim.
+/// so that a thread puts four values of a fragment's row at once, and in odd rows each 16 columns
+/// change places with the next 16, so that two rows of a warp do not meet in a bank.
 struct DqOfFragments {
   static constexpr bool kInOrder = false;
-  static JFA_HOST_DEVICE int summed_dim(int head_dim) { return (head_dim + 15) / 16 * 16; }
-  /// Of `heads`, the place of `column`, in that order, of a row and head.
-  static JFA_DEVICE std::int64_t summed_place(std::int64_t row, int heads, int head, int head_dim,
+  static JFA_HOST_DEVICE int summed_dim(int head_dim) { return (head_dim + 31) / 32 * 32; }
+  /// Of the 64 columns that `column` is one of, how many there are.
+  static JFA_DEVICE int summed_width(int head_dim, int column) {
+    const int left = summed_dim(head_dim) - column / 64 * 64;
+    return left < 64 ? left : 64;
+  }
+  /// Of `rows` and heads, the place of `column`, in that order, of a row and head.
+  static JFA_DEVICE std::int64_t summed_place(int rows, int, int row, int head, int head_dim,
                                               int column) {
-    const int dim = summed_dim(head_dim);
-    return 2 * ((row / 2 * heads + head) * dim + column / 16 * 16) + row % 2 * 16 + column % 16;
+    const int columns = head * summed_dim(head_dim) + column / 64 * 64;
+    const int in_row = column % 64;
+    return std::int64_t{columns} * rows + std::int64_t{row} * summed_width(head_dim, column) +
+           in_row;
   }
   /// Where a kept 64 x 64 fragment holds columns col and col + 1 of a row; col is even.
   static JFA_DEVICE int kept_place(int row, int col) {
@@ -140,15 +149,15 @@ struct DqOfFragments {
 struct DqOfRows {
   static constexpr bool kInOrder = true;
   static JFA_HOST_DEVICE int summed_dim(int head_dim) { return head_dim; }
-  static JFA_DEVICE std::int64_t summed_place(std::int64_t row, int heads, int head, int head_dim,
+  static JFA_DEVICE std::int64_t summed_place(int, int heads, int row, int head, int head_dim,
                                               int column) {
-    return (row * heads + head) * head_dim + column;
+    return (std::int64_t{row} * heads + head) * head_dim + column;
   }
   static JFA_DEVICE int kept_place(int row, int col) { return (col / 4 * 128 + row) * 4 + col % 4; }
 };
 /// Elements of dq_sum, room for either.
 inline std::int64_t summed_size(std::int64_t rows, int heads, int head_dim) {
-  return (rows + 1) / 2 * 2 * heads * DqOfFragments::summed_dim(head_dim);
+  return rows * heads * DqOfFragments::summed_dim(head_dim);
 }
 
 /// NOTE [kept tiles]: a fragment is kept in global memory as its threads hold it, four values a

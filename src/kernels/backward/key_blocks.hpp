@@ -42,6 +42,7 @@ constexpr BackwardConfig backward_config(int head_dim, bool half, bool more) {
   const bool wide = head_dim > 128;
   return {.head_dim = head_dim,
           .kv_slots = wide ? 1 : 2,
+          .dq_slots = head_dim > 64 ? 1 : 2,
           .half = half,
           .split = wide || (more && head_dim > 64)};
 }
@@ -51,7 +52,7 @@ inline constexpr KeyBlocksShape kHopperKeyBlocks = {
     .keys = C.split ? 64 : 128,
     .out_rows = 64,
     .out_cols = C.split ? C.head_dim / 2 : C.head_dim,
-    .pairs = Pairs};
+    .pairs = Pairs && !C.split};
 
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy,
           template <class> class ScorePolicy, KeyBlocksShape Shape>
@@ -114,6 +115,7 @@ struct KeyBlocks {
     int heads_kv;
     int heads_q;
     int head_dim;
+    int q_rows;
     int group;   // query heads that share a key/value head
     int heads;   // of them that one piece of work covers
     int step;    // from tile to tile
@@ -160,6 +162,26 @@ struct KeyBlocks {
     return known<M>(smem.visits[known<M>(work.slot)].tile[visit]);
   }
 
+  /// Whether the block has more than its first 64 keys: other warpgroups' keys are passed by.
+  static JFA_DEVICE bool has_second_half(const Work& work) {
+    return kKeys > 64 && M::uniform(M::load_shared(&work.first_key)) + 64 <
+                             M::uniform(M::load_shared(&work.kv_length));
+  }
+
+  /// Of the block's tiles those that see a half of its keys, in the order of visits.
+  static JFA_DEVICE Range half_tiles(const Params& p, const Work& work, int half) {
+    const int first_tile = M::uniform(M::load_shared(&work.first_tile));
+    const int first = M::uniform(M::load_shared(&work.first_key)) + 64 * half;
+    const int q_length = M::uniform(M::load_shared(&work.q_length));
+    const int kv_length = M::uniform(M::load_shared(&work.kv_length));
+    if (first >= kv_length) return {0, 0};
+    const int last = first + 64 < kv_length ? first + 64 : kv_length;
+    const Range own = tiles(p.mask, first, last, {q_length, kv_length});
+    if (own.empty()) return {0, 0};
+    const std::int64_t begin = p.step > 0 ? own.begin - first_tile : first_tile + 1 - own.end;
+    return {begin, begin + own.size()};
+  }
+
   static constexpr bool kPairs = Shape.pairs && !Mask::kListed;
   static constexpr bool kAddsToKept = true;  // which must hold zeros before
 
@@ -197,6 +219,7 @@ struct KeyBlocks {
             a.heads_kv,
             a.heads_q,
             a.head_dim,
+            a.q_rows.rows,
             group,
             Mask::kListed ? 1 : group,
             Mask::kListed || a.turns != nullptr ? 1 : -1,
@@ -257,6 +280,27 @@ struct KeyBlocks {
             .sequence = s.index,
             .slot = 0};
   }
+  struct BlockPlace {
+    int head;
+    int block;
+  };
+
+  /// The head and block of keys of a sequence's item `i`. Under a causal mask the first blocks are
+  /// the most expensive: the cheaper half of blocks comes after the dearer half of all heads, and
+  /// so on, since few blocks of the grid work on what comes last.
+  static JFA_DEVICE BlockPlace place_of(const Params& p, const PlannedSequence& s, int i) {
+    int first = 0;
+    int last = s.items;
+    if constexpr (!Mask::kSharesKeys) {
+      for (last = (s.items + 1) / 2; i >= (last - first) * p.heads_kv;) {
+        i -= (last - first) * p.heads_kv;
+        first = last;
+        last += (s.items - first + 1) / 2;
+      }
+    }
+    const int blocks = last - first;
+    return {i / blocks, first + i % blocks};
+  }
 
   /// The first `leading` items, two for a head of a sequence, are dealt out to pairs of blocks of
   /// the grid. The partners change sides, since of a causal mask the first block of keys sees more.
@@ -289,10 +333,9 @@ struct KeyBlocks {
       const int ticket = !in_turn && M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
       at = find_item<M>(p.plan, p.batch, p.heads_kv, at, item);
       const PlannedSequence s = M::load_global(&p.plan[at]);
-      const int in_sequence = item - s.first_item * p.heads_kv;
+      const BlockPlace place = place_of(p, s, item - s.first_item * p.heads_kv);
       const bool summed = Mask::kListed || p.shape.summed(s.kv_length);
-      publish(describe(p, s, in_sequence / s.items, in_sequence % s.items,
-                       summed ? DqWay::Sum : DqWay::Write, 0));
+      publish(describe(p, s, place.head, place.block, summed ? DqWay::Sum : DqWay::Write, 0));
       item = in_turn ? item + M::grid_size() : leading + M::grid_size() + M::shuffle(ticket, 0);
     }
   }

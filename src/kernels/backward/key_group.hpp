@@ -13,13 +13,14 @@
 // The next block of keys begins in the same step in which dK of the block before ends, and takes
 // over the accumulators: dV is put where V of the block before was while S^T is made, dK, when it
 // is whole, where its K was.
+//
+// A warpgroup passes by tiles that see none of its keys: all, where it has none.
 #pragma once
 
 #include "kernels/backward/gradient.hpp"
 #include "kernels/backward/slopes.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, BackwardByKeys<...> or BackwardOfKeys<...>.
 template <class K>
@@ -59,7 +60,7 @@ struct KeyGroup {
   const Work* now = nullptr;
   typename K::Place place = {};
   int visit = 0;
-  int visits = 0;       // of the work in hand
+  int visits = 0;       // of the work in hand, up to the last that is the group's own
   bool named = true;    // whether lists name the group's keys for the tile
   bool begins = false;  // this step's tile is a block's first, the one before another block's last
   bool adds_dk = false;
@@ -85,14 +86,16 @@ struct KeyGroup {
     for (;;) {
       const int tiles = tiles_ahead();
       if (tiles < 0) break;
-      take(tiles);
+      take(own_tiles(tiles));
       smem.kv_ring.wait(kv);
-      if (tiles > 0) {
+      pass_by(visit);
+      if (visit < visits) {
         sweep();
       } else {
         dk.fill(0);
         dv.fill(0);
       }
+      pass_by(field(&Work::tiles) * p.heads - visits);
       slopes.await_readers();
       store_fragment(columns(keys(smem.kv[kv_done.slot].v)), dv);
       store_fragment(columns(keys(smem.kv[kv_done.slot].k)), dk);
@@ -104,14 +107,33 @@ struct KeyGroup {
 
   /// Tiles, for each head, of the work after the one in hand.
   JFA_DEVICE int tiles_ahead() { return M::uniform(M::load_shared(&smem.work.wait(ahead).tiles)); }
+  /// Those of them, in the order of visits, that see keys of the group's.
+  JFA_DEVICE Range own_tiles(int tiles) const {
+    if constexpr (Mask::kListed || K::C.split) return {0, tiles};
+    const Work& work = smem.work.slots[ahead.slot];
+    if constexpr (K::kOwnTiles && !Mask::kSharesKeys) {
+      return K::half_tiles(p, work, group);
+    } else {
+      return {0, group == 0 || K::has_second_half(work) ? tiles : 0};
+    }
+  }
   /// Takes that work in hand.
-  JFA_DEVICE void take(int tiles) {
+  JFA_DEVICE void take(const Range& own) {
     now = &smem.work.slots[ahead.slot];
     ahead.advance();
-    visit = 0;
-    visits = tiles * p.heads;
-    place = {field(&Work::first_tile), 0};
+    visit = static_cast<int>(own.begin) * p.heads;
+    visits = static_cast<int>(own.end) * p.heads;
+    place = {field(&Work::first_tile) + p.step * static_cast<int>(own.begin), 0};
     find_tile();
+  }
+  /// So many tiles, with nothing in flight.
+  JFA_DEVICE void pass_by(int count) {
+    for (; count > 0; --count) {
+      smem.tile_ring.wait(at);
+      slopes.pass_by();
+      smem.tile_ring.release(done);
+      at.advance();
+    }
   }
   /// Whether the work after the one in hand goes on with the same block of keys.
   JFA_DEVICE bool goes_on() const {
@@ -127,15 +149,18 @@ struct KeyGroup {
       find_tile();
       return true;
     }
+    if (!Mask::kListed && visits < field(&Work::tiles) * p.heads) return false;
     int tiles = tiles_ahead();
     if (goes_on()) {
       smem.work.release(work_done);
-      take(tiles);
+      take({0, tiles});
       if (tiles > 0) return true;
       tiles = tiles_ahead();
     }
     if (tiles <= 0 || K::C.kv_slots == 1 || visits == 1) return false;
-    take(tiles);
+    const Range own = own_tiles(tiles);
+    if (own.begin > 0 || own.empty()) return false;
+    take(own);
     kv.advance();
     smem.kv_ring.wait(kv);
     begins = true;
@@ -155,16 +180,18 @@ struct KeyGroup {
   JFA_DEVICE void sweep() {
     adds_dk = adds_dv = false;
     issue_scores();
+    bool hides = hides_some();
     wgmma_wait<0>(s);
-    make_probabilities();
+    make_probabilities(hides);
     make_slopes();
     while (next()) {
       at.advance();
       issue_scores();
       add_keys();
       if (begins) stage_values();
+      hides = hides_some();
       wgmma_wait<1>(s);
-      make_probabilities();
+      make_probabilities(hides);
       slopes.wait(dk);  // of the tile before
       free_tile();
       if (begins) stage_keys();
@@ -228,8 +255,17 @@ struct KeyGroup {
     copy_out();
   }
 
+  /// Whether there are scores of the tile to be hidden: asked before they are there, since what
+  /// stands between S^T and P^T holds the tensor cores up.
+  JFA_DEVICE bool hides_some() const {
+    return queries_left() < K::kQueries || mask().touches(key(), K::kGroupKeys);
+  }
+  JFA_DEVICE int queries_left() const { return field(&Work::q_length) - place.tile * K::kQueries; }
+  /// The group's first key, in its sequence.
+  JFA_DEVICE int key() const { return field(&Work::first_key) + first_key(); }
+
   /// S^T becomes P^T.
-  JFA_DEVICE void make_probabilities() {
+  JFA_DEVICE void make_probabilities(bool hides) {
     const Scores scores{p.scores};
     if constexpr (Scores::kBends) {
       scores.prepare(s);
@@ -239,8 +275,7 @@ struct KeyGroup {
     if constexpr (Mask::kListed) {
       if (!named) s.fill(hidden_score(factor));
     }
-    hide_transposed(s, mask(), field(&Work::first_key) + first_key(),
-                    field(&Work::q_length) - place.tile * K::kQueries, factor);
+    if (hides) hide_transposed(s, mask(), key(), queries_left(), factor);
     weigh(s, factor, smem.lse[at.slot].view());
     convert(probabilities, s);
   }
@@ -274,5 +309,4 @@ struct KeyGroup {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

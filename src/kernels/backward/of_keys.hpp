@@ -64,6 +64,7 @@ struct BackwardOfKeys
   // Lists take registers of the role `schedule`.
   static constexpr int kProduceRegs = Mask::kListed ? 88 : 40;
   static constexpr int kKeyRegs = registers_beside(kProduceRegs, kGroups, 1);
+  static constexpr bool kOwnTiles = true;  // a warpgroup visits those that see its half of the keys
 
   struct Kv {
     KvTile k;

@@ -3,8 +3,7 @@
 
 #include "kernels/backward/gradient.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// NOTE [partners]: blocks 2 i and 2 i + 1 of the grid are partners. They take the same heads of
 /// the same sequences in the same order, a block of keys each. dQ of a tile that both visit is
@@ -50,5 +49,4 @@ struct Partners {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

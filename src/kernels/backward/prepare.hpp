@@ -5,8 +5,7 @@
 #include "kernels/backward/row_places.hpp"
 #include "kernels/forward/gaps.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// What both passes know. `K` is the kernel between them.
 template <class K>
@@ -85,7 +84,8 @@ struct RowPass {
     return tile >= tiles.begin && tile < tiles.end;
   }
   JFA_DEVICE float* sum_at(std::int64_t row, int head, int column) const {
-    return dq_sum + K::DqLayout::summed_place(row, heads, head, head_dim, column);
+    return dq_sum + K::DqLayout::summed_place(places.q.rows, heads, static_cast<int>(row), head,
+                                              head_dim, column);
   }
 };
 
@@ -264,13 +264,15 @@ struct FinishBackward {
       return M::load_global(reinterpret_cast<const Loaded*>(p.sum_at(v.row, v.head, 8 * v.lane)));
     }
 
-    /// Columns first, first + 1, first + 8, first + 9 and the four two columns on.
+    /// Columns first, first + 1, first + 8, first + 9 and the four two columns on: NOTE [summed
+    /// rows].
     JFA_DEVICE void use(const Visit& v, const Loaded& loaded) const {
       if (!takes(v)) return;
       const auto& x = loaded.values;
       if constexpr (K::DqLayout::kInOrder) return write(p, v.row, v.head, 8 * v.lane, x);
-      const int first = v.lane / 2 * 16 + v.lane % 2 * 4;
-      write_four(p, v.row, v.head, first, {x[0], x[1], x[4], x[5]});
+      const int at = v.lane ^ static_cast<int>(v.row % 2) * 2;
+      const int first = at / 2 * 16 + at % 2 * 4;
+      if (first < p.head_dim) write_four(p, v.row, v.head, first, {x[0], x[1], x[4], x[5]});
       if (first + 8 < p.head_dim) {
         write_four(p, v.row, v.head, first + 8, {x[2], x[3], x[6], x[7]});
       }
@@ -286,5 +288,4 @@ struct FinishBackward {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -4,8 +4,7 @@
 #include "kernels/backward/dq_places.hpp"
 #include "kernels/backward/partners.hpp"
 
-namespace jfa {
-inline namespace JFA_BACKEND {
+namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, BackwardByKeys<...>.
 template <class K>
@@ -20,115 +19,173 @@ struct QueryGroup : DqPlaces<K> {
   using Places::smem;
   static constexpr int kColumns = 64;  // at a time
 
-  const bool lead;
+  static constexpr int kWarpRows = 16;
+  /// The warp's rows of the work in hand, from its part of a tile on.
+  struct Rows {
+    int first;  // of q
+    int left;   // of the sequence
+    int head;
+  };
+
+  const bool copies;  // one thread a warp
+  const bool lead;    // the first of these
   typename decltype(Smem::ds_ring)::Cursor ds = {};
   typename decltype(Smem::kv_ring)::Cursor kv = {};
-  int slot = 0;  // of smem.dq
+  int slot = 0;              // of smem.dq
+  bool both = false;         // halves of the block's keys
+  DqWay way = DqWay::Write;  // of the work in hand
   Partners<K> partners;
   Fragment<M, kColumns> dq;
 
   JFA_DEVICE QueryGroup(const typename K::Params& params, Smem& memory)
-      : Places{params, memory}, lead(M::warp_index() % 4 == 0 && M::elect()), partners{params} {}
+      : Places{params, memory},
+        copies(M::elect()),
+        lead(M::warp_index() % 4 == 0 && copies),
+        partners{params} {}
 
   JFA_DEVICE void run() {
     auto r = smem.work.reader();
     for (;;) {
       const Work& work = smem.work.wait(r);
-      const int tiles = field(work, &Work::tiles);
-      if (tiles < 0) break;
+      if (field(work, &Work::tiles) < 0) break;
+      go(Places::way(work));
       smem.kv_ring.wait(kv);
-      typename K::Place place{field(work, &Work::first_tile), 0};
-      for (int i = 0; i < tiles * p.heads; ++i, place.next(p)) {
-        if constexpr (Mask::kListed) place.tile = K::listed_visit(smem, work, i) / K::kNames;
-        visit(work, place.head, place.tile, i);
+      both = Mask::kListed || K::has_second_half(work);
+      if (way == DqWay::Sum) {
+        const int first = M::warp_index() % 4 * kWarpRows;
+        const Rows rows{M::load_shared(&work.q_begin) + first,
+                        M::load_shared(&work.q_length) - first, M::load_shared(&work.q_head)};
+        for_each_visit(work, [&](int head, int tile) { add(rows, head, tile); });
+      } else if (way == DqWay::Task) {
+        const int tiles = (field(work, &Work::q_length) + K::kQueries - 1) / K::kQueries;
+        const int first = field(work, &Work::kept);
+        for_each_visit(work, [&](int head, int tile) { keep(first + head * tiles + tile); });
+      } else {
+        for_each_visit(work, [&](int head, int tile) { write(work, head, tile); });
       }
       if (K::ends_block(work)) smem.kv_ring.release(kv);
       smem.work.release(r);
     }
-    if (lead) wait_read<M>();
+    if (copies) wait_read<M>();
   }
 
-  JFA_DEVICE void visit(const Work& work, int head, int tile, int number) {
-    const DqWay way = Places::way(work);
-    bool later = way == DqWay::Sum || way == DqWay::Task;  // there is dQ of blocks before
-    bool keep = later;
-    const bool shared = way == DqWay::Pair && Places::seen_blocks(work, tile).size() == 2;
-    if (shared) {
-      keep = partners.first();
-      later = !keep;
-      partners.wait();
+  /// dQ of the work in hand goes that way. Where that before went another, copies by other warps
+  /// may still read what is staged.
+  JFA_DEVICE void go(DqWay next) {
+    if (next == way) return;
+    way = next;
+    if (copies) wait_read<M>();
+    meet();  // no copy reads what was staged
+  }
+
+  JFA_DEVICE void for_each_visit(const Work& work, auto fn) {
+    const int visits = field(work, &Work::tiles) * p.heads;
+    typename K::Place place{field(work, &Work::first_tile), 0};
+    for (int i = 0; i < visits; ++i, place.next(p)) {
+      if constexpr (Mask::kListed) place.tile = K::listed_visit(smem, work, i) / K::kNames;
+      fn(place.head, place.tile);
     }
-    const bool load = later && !keep;
-    const bool in_turn = way == DqWay::Sum && p.turns != nullptr;
+  }
+
+  /// dQ added to that tile of the task's own.
+  JFA_DEVICE void keep(int tile) {
+    float* to = p.dq_kept + std::int64_t{tile} * (K::kQueries * K::C.head_dim);
     for (int column = 0; column < K::C.head_dim; column += kColumns) {
-      float* kept = nullptr;
-      if (shared) {
-        kept = partners.tile() + column * K::kQueries;
-      } else if (way == DqWay::Task) {
-        kept = Places::kept_at(work, head, tile, column);
-      }
-      if (load) load_kept(dq, kept);
-      if (column == 0) smem.ds_ring.wait(ds);
-      M::wgmma_fence();  // dQ, read by threads, before it is written
-      wgmma(dq, transposed(smem.ds[ds.slot].view().template rows<K::kKeys>(0)),
-            transposed(smem.kv[kv.slot].k.view().template cols<kColumns>(column)), load);
-      M::wgmma_commit();
-      wgmma_wait<0>(dq);
-      const bool last = column + kColumns == K::C.head_dim;
-      if (last) smem.ds_ring.release(ds);
-      if (in_turn && column == 0) take_turn(work, head, tile, number);
-      if (way == DqWay::Sum) {
-        add_rows(work, head, tile, column);
-      } else if (!keep) {
-        send(work, head, tile, column);
-      } else if (later) {
-        store_kept<true>(kept, dq);
+      multiply(column, false);
+      store_kept<true>(to + column * K::kQueries, dq);
+    }
+  }
+
+  /// dQ written, or handed over to the block's partner.
+  JFA_DEVICE void write(const Work& work, int head, int tile) {
+    const bool shared = K::kPairs && way == DqWay::Pair &&
+                        (Mask::kSharesKeys || Places::seen_blocks(work, tile).size() == 2);
+    if (shared) partners.wait();
+    const bool first = shared && partners.first();
+    const bool second = shared && !first;
+    for (int column = 0; column < K::C.head_dim; column += kColumns) {
+      float* handed = shared ? partners.tile() + column * K::kQueries : nullptr;
+      if (second) load_kept(dq, handed);
+      multiply(column, second);
+      if (first) {
+        store_kept<false>(handed, dq);
       } else {
-        store_kept<false>(kept, dq);
+        send(work, head, tile, column);
       }
-      if (in_turn && last) give_turn(work, head, tile);
     }
     if (!shared) return;
-    if (keep) meet();  // all have stored
+    if (first) meet();  // all have stored
     partners.done(lead);
   }
 
-  /// dQ added to dq_sum. NOTE [summed rows] says where a thread's values lie.
-  JFA_DEVICE void add_rows(const Work& work, int head, int tile, int column) {
-    const int row = tile * K::kQueries + dq.first_row();
-    const int left = M::load_shared(&work.q_length) - row;
-    const int dim = K::DqLayout::summed_dim(p.head_dim);
-    const std::int64_t eight_rows = std::int64_t{8} * p.heads_q * dim;
-    float* to = p.dq_sum + K::DqLayout::summed_place(M::load_shared(&work.q_begin) + row, p.heads_q,
-                                                     M::load_shared(&work.q_head) + head,
-                                                     p.head_dim, column + 2 * dq.first_col());
-    JFA_UNROLL
-    for (int i = 0; i < kColumns / 2; i += 8) {
-      if (column + 2 * i >= dim) break;
-      const float(&v)[kColumns / 2] = dq.values;
-      auto* upper = reinterpret_cast<Pack<float, 4>*>(to + 4 * i);
-      auto* lower = reinterpret_cast<Pack<float, 4>*>(to + 4 * i + eight_rows);
-      if (left > 0) M::reduce_add(upper, {{v[i], v[i + 1], v[i + 4], v[i + 5]}});
-      if (left > 8) M::reduce_add(lower, {{v[i + 2], v[i + 3], v[i + 6], v[i + 7]}});
+  /// 64 columns of dS K, from those halves of the keys that there are.
+  JFA_DEVICE void multiply(int column, bool adds) {
+    if (column == 0) smem.ds_ring.wait(ds);
+    multiply_halves(column, adds);
+    if (column + kColumns == K::C.head_dim) smem.ds_ring.release(ds);
+  }
+  JFA_DEVICE void multiply_halves(int column, bool adds) {
+    if constexpr (K::kKeys > 64) {
+      if (both) return multiply_keys<K::kKeys>(column, adds);
     }
+    multiply_keys<64>(column, adds);
+  }
+  template <int Keys>
+  JFA_DEVICE void multiply_keys(int column, bool adds) {
+    const auto keys = smem.kv[kv.slot].k.view().template rows<Keys>(0);
+    M::wgmma_fence();  // dQ, read by threads, before it is written
+    wgmma(dq, transposed(smem.ds[ds.slot].view().template rows<Keys>(0)),
+          transposed(keys.template cols<kColumns>(column)), adds);
+    M::wgmma_commit();
+    wgmma_wait<0>(dq);
   }
 
-  JFA_DEVICE void take_turn(const Work& work, int head, int tile, int number) {
-    const int before = Places::blocks_before(work, tile, number);
-    if (lead) M::await(Places::turn_at(work, head, tile), before);
-    meet();  // what the turn orders is ordered for all
+  /// dQ added to dq_sum: each warp stages its rows and adds them by one copy. NOTE [summed rows]
+  /// says where a thread's values lie.
+  JFA_DEVICE void add(const Rows& rows, int head, int tile) {
+    using Layout = typename K::DqLayout;
+    const int left = rows.left - tile * K::kQueries;
+    const int row = rows.first + tile * K::kQueries;
+    JFA_UNROLL
+    for (int column = 0; column < K::C.head_dim; column += kColumns) {
+      multiply(column, false);
+      const int width = Layout::summed_width(p.head_dim, column);
+      if (left <= 0 || width <= 0) continue;
+      auto& staged = smem.dq[slot].sums[M::warp_index() % 4];
+      if (++slot == K::C.dq_slots) slot = 0;
+      if (copies) wait_read<M, K::C.dq_slots - 1>();
+      M::sync_warp();
+      stage_rows(staged, row, width);
+      M::template fence_proxy_async<Space::Shared>();  // staged by threads, read by a copy
+      M::sync_warp();
+      if (!copies) continue;
+      const int rows_here = left < kWarpRows ? left : kWarpRows;
+      const auto bytes = static_cast<std::uint32_t>(4 * rows_here * width);
+      M::bulk_reduce_add(p.dq_sum + Layout::summed_place(p.q_rows, p.heads_q, row, rows.head + head,
+                                                         p.head_dim, column),
+                         staged, bytes);
+      M::bulk_commit();
+    }
   }
-  JFA_DEVICE void give_turn(const Work& work, int head, int tile) {
-    meet();  // all have added
-    if (lead) M::reduce_add_release(Places::turn_at(work, head, tile), 1);
+  JFA_DEVICE void stage_rows(float* to, int row, int width) {
+    const int in_warp = dq.first_row() % kWarpRows;
+    const int swap = (row + in_warp) % 2 * 16;
+    to += in_warp * width + 2 * dq.first_col();
+    JFA_UNROLL
+    for (int i = 0; i < kColumns; i += 16) {
+      if (i >= width) break;
+      const float* v = dq.values + i / 2;
+      auto* upper = reinterpret_cast<Pack<float, 4>*>(to + (i % 32 == 0 ? i + swap : i - swap));
+      M::store_shared(upper, Pack<float, 4>{{v[0], v[1], v[4], v[5]}});
+      M::store_shared(upper + 2 * width, Pack<float, 4>{{v[2], v[3], v[6], v[7]}});
+    }
   }
 
   /// dQ to dq.
   JFA_DEVICE void send(const Work& work, int head, int tile, int column) {
-    auto& to = smem.dq[slot];
-    if (++slot == K::C.dq_slots) slot = 0;
-    if (lead) wait_read<M, K::C.dq_slots - 1>();
-    meet();  // the copy of the tile's use before has read it
+    auto& to = smem.dq[0].rounded;
+    if (lead) wait_read<M>();
+    meet();  // the copy before has read it
     store_fragment(to.view(), dq);
     M::template fence_proxy_async<Space::Shared>();  // dQ, written by threads, read by a copy
     meet();
@@ -145,5 +202,4 @@ struct QueryGroup : DqPlaces<K> {
   }
 };
 
-}  // namespace JFA_BACKEND
-}  // namespace jfa
+}  // namespace jfa::inline JFA_BACKEND

@@ -10,6 +10,8 @@ template <class Machine>
 struct RowPlaces {
   using M = Machine;
   static constexpr int kMostRows = 128;  // of a stretch
+  /// Rows of a head before the next head: dq_sum has them one after another.
+  static constexpr int kTogether = 8;
 
   /// A row of a sequence; kv_length is -1 for a row of none.
   struct alignas(16) Place {
@@ -93,6 +95,8 @@ struct RowPlaces {
     const int thread = M::thread_index();
     const std::int64_t all = rows();
     constexpr int kStep = Threads / Lanes;
+    constexpr int kHeads = kStep / kTogether;
+    static_assert(kStep % kTogether == 0 && kRows % kTogether == 0);
     for (std::int64_t first = std::int64_t{kRows} * M::block_index(); first < all;
          first += std::int64_t{kRows} * M::grid_size()) {
       M::sync_block();  // the places before are read
@@ -107,9 +111,8 @@ struct RowPlaces {
       M::sync_block();
       bool wanted = false;
       for (int i = 0; i < kRows / 32; ++i) wanted |= M::load_shared(&smem.wanted[i]) != 0;
-      // Both rows of a pair, then the next head.
-      int row = thread / Lanes / 2 / heads * 2 + thread / Lanes % 2;
-      int head = thread / Lanes / 2 % heads;
+      int row = thread / Lanes / kTogether / heads * kTogether + thread / Lanes % kTogether;
+      int head = thread / Lanes / kTogether % heads;
       for (int i = 0; wanted && i < kRows * heads; i += Pass::kAtOnce * kStep) {
         Visit visits[Pass::kAtOnce];  // in flight together
         typename Pass::Loaded loaded[Pass::kAtOnce];
@@ -120,8 +123,8 @@ struct RowPlaces {
           const int needs = there ? M::load_shared(&place->needs) : 0;
           visits[k] = {first + row, head, thread % Lanes, needs, place};
           loaded[k] = pass.load(visits[k]);
-          head += kStep / 2 % heads;
-          row += 2 * (kStep / 2 / heads + (head >= heads ? 1 : 0));
+          head += kHeads % heads;
+          row += kTogether * (kHeads / heads + (head >= heads ? 1 : 0));
           head -= head >= heads ? heads : 0;
         }
         JFA_UNROLL

@@ -40,6 +40,11 @@ struct SharedSlopes {
     M::wgmma_fence();     // ptxas wants one before each batch that follows a barrier
     wgmma(dk, of(from.slot), queries, adds);
   }
+  /// Nothing is put: the role `queries` does not read the group's part.
+  JFA_DEVICE void pass_by() {
+    smem.ds_ring.fill(to, [](auto&) {});
+    smem.ds_ring.release(from);
+  }
   JFA_DEVICE void pin(auto&) const {}
   JFA_DEVICE void wait(auto& dk) { wgmma_wait<0>(dk); }
   /// When that is done: who else reads it has its own MMAs to wait for.
@@ -69,6 +74,7 @@ struct OwnSlopes {
   Operand<M, typename K::T, K::kQueries> slopes;
 
   JFA_DEVICE void put(auto& from) { convert(slopes, from); }
+  JFA_DEVICE void pass_by() const {}
   JFA_DEVICE void multiply(auto& dk, const auto& queries, bool adds) {
     M::wgmma_fence();  // dS, written by threads, before the MMA uses it
     wgmma(dk, slopes, queries, adds);
