@@ -2,40 +2,38 @@
 // memory, a row a thread, lets go of the place, and brings dQ where it belongs.
 #pragma once
 
-#include "kernels/backward/dq_places.hpp"
+#include "kernels/backward/key_blocks.hpp"
 
 namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, BackwardBlackwell<...>.
 template <class K>
-struct DrainDq : DqPlaces<K> {
-  using Places = DqPlaces<K>;
+struct DrainDq {
   using M = typename K::M;
   using Smem = typename K::Smem;
   using Tmem = typename K::Tmem;
   using Work = typename K::Work;
-  using Places::field;
-  using Places::p;
-  using Places::smem;
   static constexpr int kColumns = 32;  // of a part
   static constexpr int kParts = K::C.head_dim / kColumns;
 
+  const typename K::Params& p;
+  Smem& smem;
   const bool lead;
   typename M::Phase made = M::Phase::first();
   int slot = 0;  // of smem.dq
   RowFragment<M, kColumns> parts[kParts];
 
   JFA_DEVICE DrainDq(const typename K::Params& params, Smem& memory)
-      : Places{params, memory}, lead(M::warp_index() % 4 == 0 && M::elect()) {}
+      : p(params), smem(memory), lead(M::warp_index() % 4 == 0 && M::elect()) {}
 
   JFA_DEVICE void run(const Tmem& tmem) {
     const auto place = tmem.template at<"gradients">().own_rows();
     auto r = smem.work.reader();
     for (;;) {
       const Work& work = smem.work.wait(r);
-      const int tiles = field(work, &Work::tiles);
+      const int tiles = known<M>(work.tiles);
       if (tiles < 0) break;
-      typename K::Place at{field(work, &Work::first_tile), 0};
+      typename K::Place at{known<M>(work.first_tile), 0};
       for (int i = 0; i < tiles * p.heads; ++i, at.next(p)) {
         take(place);
         if constexpr (K::Mask::kListed) at = {K::listed_visit(smem, work, i) / K::kNames, 0};
@@ -60,11 +58,11 @@ struct DrainDq : DqPlaces<K> {
   }
 
   JFA_DEVICE void bring(const Work& work, int head, int tile, int number) {
-    const DqWay way = Places::way(work);
+    const DqWay way = K::way(work);
     if (way == DqWay::Task) {
       JFA_UNROLL
       for (int i = 0; i < kParts; ++i) {
-        store_kept<true>(Places::kept_at(work, head, tile, i * kColumns), parts[i]);
+        store_kept<true>(kept_at(work, head, tile, i * kColumns), parts[i]);
       }
     } else if (way == DqWay::Sum) {
       add(work, head, tile, number);
@@ -88,15 +86,15 @@ struct DrainDq : DqPlaces<K> {
     for (int i = 0; i < kParts; ++i) {
       stage([&](auto& part) { store_fragment(part.sum.view(), parts[i]); });
       if (in_turn && i == 0) {
-        const int before = Places::blocks_before(work, tile, number);
-        if (lead) M::await(Places::turn_at(work, head, tile), before);
+        const int before = blocks_before(work, tile, number);
+        if (lead) M::await(turn_at(work, head, tile), before);
       }
       copy_out(work, head, tile, i * kColumns,
                [&](const auto& at, auto& part) { tma_reduce_add(p.sums, at, part.sum); });
     }
     if (!in_turn || !lead) return;
     wait_stored<M>();
-    M::reduce_add_release(Places::turn_at(work, head, tile), 1);
+    M::reduce_add_release(turn_at(work, head, tile), 1);
   }
 
   /// fill(part) once the copy that read the part before has done so.
@@ -117,6 +115,29 @@ struct DrainDq : DqPlaces<K> {
                        rows.end(), kRaggedRows};
     copy(at, smem.dq[slot]);
     M::bulk_commit();
+  }
+
+  JFA_DEVICE int blocks_before(const Work& work, int tile, int visit) const {
+    if constexpr (K::Mask::kListed) {
+      const auto& visits = smem.visits[known<M>(work.slot)];
+      return known<M>(visits.before[visit]);
+    } else {
+      return known<M>(work.first_key) / K::kKeys - static_cast<int>(K::blocks(p, work, tile).begin);
+    }
+  }
+
+  JFA_DEVICE float* kept_at(const Work& work, int head, int tile, int column) const {
+    const int tiles = (known<M>(work.q_length) + K::kQueries - 1) / K::kQueries;
+    const std::int64_t at = known<M>(work.kept) + head * tiles + tile;
+    return p.dq_kept + at * (K::kQueries * K::C.head_dim) + column * K::kQueries;
+  }
+
+  /// NOTE [turns]: with `turns`, the blocks of keys that visit a tile add to it one after another,
+  /// in their order. Each takes its items from a counter, earlier blocks of keys first: the one
+  /// whose turn it is has been taken by a running block, which waits for no later one.
+  JFA_DEVICE int* turn_at(const Work& work, int head, int tile) const {
+    return p.turns + (M::load_shared(&work.q_head) + head) * p.head_tiles +
+           M::load_shared(&work.statistics) + tile;
   }
 
   JFA_DEVICE void meet(Site site = Site::here()) const {

@@ -164,16 +164,15 @@ struct KeyBlocks {
 
   /// Whether the block has more than its first 64 keys: other warpgroups' keys are passed by.
   static JFA_DEVICE bool has_second_half(const Work& work) {
-    return kKeys > 64 && M::uniform(M::load_shared(&work.first_key)) + 64 <
-                             M::uniform(M::load_shared(&work.kv_length));
+    return kKeys > 64 && known<M>(work.first_key) + 64 < known<M>(work.kv_length);
   }
 
   /// Of the block's tiles those that see a half of its keys, in the order of visits.
   static JFA_DEVICE Range half_tiles(const Params& p, const Work& work, int half) {
-    const int first_tile = M::uniform(M::load_shared(&work.first_tile));
-    const int first = M::uniform(M::load_shared(&work.first_key)) + 64 * half;
-    const int q_length = M::uniform(M::load_shared(&work.q_length));
-    const int kv_length = M::uniform(M::load_shared(&work.kv_length));
+    const int first_tile = known<M>(work.first_tile);
+    const int first = known<M>(work.first_key) + 64 * half;
+    const int q_length = known<M>(work.q_length);
+    const int kv_length = known<M>(work.kv_length);
     if (first >= kv_length) return {0, 0};
     const int last = first + 64 < kv_length ? first + 64 : kv_length;
     const Range own = tiles(p.mask, first, last, {q_length, kv_length});
@@ -254,6 +253,14 @@ struct KeyBlocks {
     const Range keys = Mask::some_keys(mask, {first, last}, extent);
     const std::int64_t begin = keys.begin < 0 ? 0 : keys.begin;
     return {begin / kKeys, (keys.end + kKeys - 1) / kKeys};
+  }
+
+  /// The same of a work's tile.
+  static JFA_DEVICE Range blocks(const Params& p, const Work& work, int tile) {
+    return blocks(p.mask, tile, {known<M>(work.q_length), known<M>(work.kv_length)});
+  }
+  static JFA_DEVICE DqWay way(const Work& work) {
+    return static_cast<DqWay>(M::uniform(static_cast<int>(M::load_shared(&work.dq))));
   }
 
   // ---- schedule

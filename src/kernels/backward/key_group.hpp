@@ -66,9 +66,6 @@ struct KeyGroup {
   bool adds_dk = false;
   bool adds_dv = false;  // to what there is of the block already
 
-  JFA_DEVICE int field(const int Work::*of) const {
-    return M::uniform(M::load_shared(&(now->*of)));
-  }
   /// The group's first key and first column, in the block's.
   JFA_DEVICE int first_key() const { return K::C.split ? 0 : K::kGroupKeys * group; }
   JFA_DEVICE int first_col() const { return K::C.split ? K::kOutCols * group : 0; }
@@ -95,7 +92,7 @@ struct KeyGroup {
         dk.fill(0);
         dv.fill(0);
       }
-      pass_by(field(&Work::tiles) * p.heads - visits);
+      pass_by(known<M>(now->tiles) * p.heads - visits);
       slopes.await_readers();
       store_fragment(columns(keys(smem.kv[kv_done.slot].v)), dv);
       store_fragment(columns(keys(smem.kv[kv_done.slot].k)), dk);
@@ -106,7 +103,7 @@ struct KeyGroup {
   }
 
   /// Tiles, for each head, of the work after the one in hand.
-  JFA_DEVICE int tiles_ahead() { return M::uniform(M::load_shared(&smem.work.wait(ahead).tiles)); }
+  JFA_DEVICE int tiles_ahead() { return known<M>(smem.work.wait(ahead).tiles); }
   /// Those of them, in the order of visits, that see keys of the group's.
   JFA_DEVICE Range own_tiles(int tiles) const {
     if constexpr (Mask::kListed || K::C.split) return {0, tiles};
@@ -123,7 +120,7 @@ struct KeyGroup {
     ahead.advance();
     visit = static_cast<int>(own.begin) * p.heads;
     visits = static_cast<int>(own.end) * p.heads;
-    place = {field(&Work::first_tile) + p.step * static_cast<int>(own.begin), 0};
+    place = {known<M>(now->first_tile) + p.step * static_cast<int>(own.begin), 0};
     find_tile();
   }
   /// So many tiles, with nothing in flight.
@@ -149,7 +146,7 @@ struct KeyGroup {
       find_tile();
       return true;
     }
-    if (!Mask::kListed && visits < field(&Work::tiles) * p.heads) return false;
+    if (!Mask::kListed && visits < known<M>(now->tiles) * p.heads) return false;
     int tiles = tiles_ahead();
     if (goes_on()) {
       smem.work.release(work_done);
@@ -260,9 +257,9 @@ struct KeyGroup {
   JFA_DEVICE bool hides_some() const {
     return queries_left() < K::kQueries || mask().touches(key(), K::kGroupKeys);
   }
-  JFA_DEVICE int queries_left() const { return field(&Work::q_length) - place.tile * K::kQueries; }
+  JFA_DEVICE int queries_left() const { return known<M>(now->q_length) - place.tile * K::kQueries; }
   /// The group's first key, in its sequence.
-  JFA_DEVICE int key() const { return field(&Work::first_key) + first_key(); }
+  JFA_DEVICE int key() const { return known<M>(now->first_key) + first_key(); }
 
   /// S^T becomes P^T.
   JFA_DEVICE void make_probabilities(bool hides) {
@@ -283,8 +280,8 @@ struct KeyGroup {
   JFA_DEVICE Mask mask() const {
     return {p.mask, TileRows{.first = place.tile * K::kQueries,
                              .pack_log2 = 0,
-                             .q_length = field(&Work::q_length),
-                             .kv_length = field(&Work::kv_length)}};
+                             .q_length = known<M>(now->q_length),
+                             .kv_length = known<M>(now->kv_length)}};
   }
 
   /// Copies dV and dK, which the warpgroup has staged, out.

@@ -1,22 +1,18 @@
 // What the warpgroup of the role `queries` does: dQ of the tiles that the blocks of keys visit.
 #pragma once
 
-#include "kernels/backward/dq_places.hpp"
+#include "kernels/backward/key_blocks.hpp"
 #include "kernels/backward/partners.hpp"
 
 namespace jfa::inline JFA_BACKEND {
 
 /// `K` is the kernel, BackwardByKeys<...>.
 template <class K>
-struct QueryGroup : DqPlaces<K> {
+struct QueryGroup {
   using M = typename K::M;
   using Mask = typename K::Mask;
   using Smem = typename K::Smem;
   using Work = typename K::Work;
-  using Places = DqPlaces<K>;
-  using Places::field;
-  using Places::p;
-  using Places::smem;
   static constexpr int kColumns = 64;  // at a time
 
   static constexpr int kWarpRows = 16;
@@ -27,6 +23,8 @@ struct QueryGroup : DqPlaces<K> {
     int head;
   };
 
+  const typename K::Params& p;
+  Smem& smem;
   const bool copies;  // one thread a warp
   const bool lead;    // the first of these
   typename decltype(Smem::ds_ring)::Cursor ds = {};
@@ -38,7 +36,8 @@ struct QueryGroup : DqPlaces<K> {
   Fragment<M, kColumns> dq;
 
   JFA_DEVICE QueryGroup(const typename K::Params& params, Smem& memory)
-      : Places{params, memory},
+      : p(params),
+        smem(memory),
         copies(M::elect()),
         lead(M::warp_index() % 4 == 0 && copies),
         partners{params} {}
@@ -47,8 +46,8 @@ struct QueryGroup : DqPlaces<K> {
     auto r = smem.work.reader();
     for (;;) {
       const Work& work = smem.work.wait(r);
-      if (field(work, &Work::tiles) < 0) break;
-      go(Places::way(work));
+      if (known<M>(work.tiles) < 0) break;
+      go(K::way(work));
       smem.kv_ring.wait(kv);
       both = Mask::kListed || K::has_second_half(work);
       if (way == DqWay::Sum) {
@@ -57,8 +56,8 @@ struct QueryGroup : DqPlaces<K> {
                         M::load_shared(&work.q_length) - first, M::load_shared(&work.q_head)};
         for_each_visit(work, [&](int head, int tile) { add(rows, head, tile); });
       } else if (way == DqWay::Task) {
-        const int tiles = (field(work, &Work::q_length) + K::kQueries - 1) / K::kQueries;
-        const int first = field(work, &Work::kept);
+        const int tiles = (known<M>(work.q_length) + K::kQueries - 1) / K::kQueries;
+        const int first = known<M>(work.kept);
         for_each_visit(work, [&](int head, int tile) { keep(first + head * tiles + tile); });
       } else {
         for_each_visit(work, [&](int head, int tile) { write(work, head, tile); });
@@ -79,8 +78,8 @@ struct QueryGroup : DqPlaces<K> {
   }
 
   JFA_DEVICE void for_each_visit(const Work& work, auto fn) {
-    const int visits = field(work, &Work::tiles) * p.heads;
-    typename K::Place place{field(work, &Work::first_tile), 0};
+    const int visits = known<M>(work.tiles) * p.heads;
+    typename K::Place place{known<M>(work.first_tile), 0};
     for (int i = 0; i < visits; ++i, place.next(p)) {
       if constexpr (Mask::kListed) place.tile = K::listed_visit(smem, work, i) / K::kNames;
       fn(place.head, place.tile);
@@ -99,7 +98,7 @@ struct QueryGroup : DqPlaces<K> {
   /// dQ written, or handed over to the block's partner.
   JFA_DEVICE void write(const Work& work, int head, int tile) {
     const bool shared = K::kPairs && way == DqWay::Pair &&
-                        (Mask::kSharesKeys || Places::seen_blocks(work, tile).size() == 2);
+                        (Mask::kSharesKeys || K::blocks(p, work, tile).size() == 2);
     if (shared) partners.wait();
     const bool first = shared && partners.first();
     const bool second = shared && !first;

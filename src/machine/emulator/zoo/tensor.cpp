@@ -38,7 +38,7 @@ struct TensorCaged : Caged {
       smem.stored.init();
     };
   }
-  static void load(const Params& p, Smem& smem) {
+  static void load(const Params& p, auto& smem) {
     if (B::elect()) {
       smem.loaded.open(smem.pair, [&](Pair& pair, Mbarrier& full) {
         tma_load(full, pair.a.view().rows<64>(0), p.in, {0, 0});
@@ -320,17 +320,6 @@ struct PairCaged : TensorCaged {
     std::uint32_t tmem;
   };
 
-  static void load(const Params& p, auto& smem) {
-    if (B::elect()) {
-      smem.loaded.open(smem.pair, [&](Pair& pair, Mbarrier& full) {
-        tma_load(full, pair.a.view().rows<64>(0), p.in, {0, 0});
-        tma_load(full, pair.a.view().rows<64>(64), p.in, {0, 64});
-        tma_load(full, pair.b, p.in, {0, 128});
-      });
-    }
-    auto key = smem.loaded.key();
-    smem.loaded.pass(key);
-  }
   static void meet(auto& smem) {
     auto key = smem.both.key();
     smem.both.open();
