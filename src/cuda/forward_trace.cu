@@ -54,16 +54,14 @@ struct Call {
 
   auto params() const {
     constexpr std::int64_t kRow = std::int64_t{kHeads} * kDim;
-    return Kernel::make_params({.q = q.data(),
-                                .k = k.data(),
-                                .v = v.data(),
-                                .out = out.data(),
-                                .lse = lse.data(),
-                                .q_strides = {kRow, kDim},
-                                .k_strides = {kRow, kDim},
-                                .v_strides = {kRow, kDim},
-                                .out_strides = {kRow, kDim},
-                                .lse_head_stride = rows,
+    const auto matrix = [](const DeviceArray<bf16>& of) {
+      return Matrix<bf16>{of.data(), kRow, kDim};
+    };
+    return Kernel::make_params({.q = matrix(q),
+                                .k = matrix(k),
+                                .v = matrix(v),
+                                .out = matrix(out),
+                                .lse = {lse.data(), rows},
                                 .heads_q = kHeads,
                                 .heads_kv = kHeads,
                                 .head_dim = kDim,
