@@ -30,6 +30,8 @@ void add_kernels(std::vector<BackwardKernel<EmulatedQueue>>& to) {
   to.push_back(kernel<128, Apart, Half, Lists>());
   to.push_back(kernel<128, Apart, Half, Softcap>());
   to.push_back(kernel<256, Apart, Half, Window>());
+  to.push_back(kernel<64, Few, Half, Window>());
+  to.push_back(kernel<128, Few, Half, Window>());
   to.push_back(kernel<64, Shared64, Half, Window>());
   to.push_back(kernel<64, Shared128, Half, Window>());
   to.push_back(kernel<128, Shared64, Half, Window>());

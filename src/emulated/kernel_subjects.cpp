@@ -393,7 +393,8 @@ std::vector<Subject> backward_subjects() {
           backward_subject("backward_listed", listed, {}, 2)};
 }
 
-/// dQ apart from dK and dV.
+/// dQ apart from dK and dV; with sequences of few queries, of one tile and of two, without keys,
+/// more blocks of keys than slots, beside one of many.
 std::vector<Subject> apart_subjects() {
   // Heads of a group packed into rows; all warpgroups and some; blocks that one of them passes by.
   Case c = with_lengths({290, 0, 130, 1}, {350, 9, 257, 70});
@@ -403,8 +404,11 @@ std::vector<Subject> apart_subjects() {
   wide.head_dim = 256;
   Options deterministic;
   deterministic.deterministic = true;
+  Case few = with_lengths({290, 40, 128, 1, 3, 130, 1}, {350, 70, 600, 500, 0, 257, 300});
+  few.window = {-1, 20};
   return {backward_subject("backward_apart", c, deterministic, 2),
-          backward_subject("backward_apart_wide", wide, deterministic, 1)};
+          backward_subject("backward_apart_wide", wide, deterministic, 1),
+          backward_subject("backward_few", few, {}, 1)};
 }
 
 /// Blackwell's kernel: blocks of keys of one visit and of several, more of none than there are

@@ -165,14 +165,16 @@ inline Status check_cut(const ItemShape& planned, const ItemShape& shape) {
   const PlanPart parts[] = {{"tiles of rows", planned.tile_rows, shape.tile_rows},
                             {"blocks of keys", planned.block_keys, shape.block_keys},
                             {"resident keys", planned.resident_keys, shape.resident_keys},
-                            {"tiles of a run", planned.run_tiles, shape.run_tiles}};
+                            {"tiles of a run", planned.run_tiles, shape.run_tiles},
+                            {"few queries", planned.few_queries, shape.few_queries}};
   return check_parts(parts);
 }
 inline Status check_cut(const KeyShape& planned, const KeyShape& shape) {
   const PlanPart parts[] = {{"blocks of keys", planned.block_keys, shape.block_keys},
                             {"tiles of rows", planned.tile_rows, shape.tile_rows},
                             {"q.heads / k.heads", planned.group, shape.group},
-                            {"pairs of blocks (0 or 1)", planned.pairs, shape.pairs}};
+                            {"pairs of blocks (0 or 1)", planned.pairs, shape.pairs},
+                            {"few queries", planned.few_queries, shape.few_queries}};
   return check_parts(parts);
 }
 

@@ -25,7 +25,7 @@ std::string describe(const KernelTraits& traits) {
          (traits.shared_queries > 0
               ? ", up to " + std::to_string(traits.shared_queries) + " broadcast queries"
               : "") +
-         (traits.apart ? ", dq apart" : "");
+         (traits.apart ? ", dq apart" : "") + (traits.few ? ", few queries" : "");
 }
 
 bool wants_apart(const Problem& problem) noexcept {
@@ -38,10 +38,17 @@ bool wants_apart(const Problem& problem) noexcept {
          2 * problem.q.rows > keys;
 }
 
+bool wants_few(const Problem& problem) noexcept {
+  // Hardly a sequence of more than 128 queries, and more than two blocks of keys, on average.
+  return problem.q.rows <= 96 * problem.batch && problem.k.rows > 256 * problem.batch &&
+         problem.window.left < 0;
+}
+
 bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept {
   return traits.dtype == problem.q.dtype && traits.head_dim >= problem.head_dim &&
          (traits.masked || !is_masked(problem)) && traits.capped == (problem.softcap > 0) &&
          (traits.listed || !problem.block_sparse) && (!traits.apart || !problem.broadcast_q) &&
+         (!traits.few || problem.heads_q == problem.heads_kv) &&
          (traits.shared_queries == 0 || share_queries(problem, traits.shared_queries));
 }
 

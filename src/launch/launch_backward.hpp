@@ -70,9 +70,12 @@ struct BackwardFamily {
   using K = BackwardByKeys<M, C, Mask, Scores>;
 };
 
-template <class K>
+/// `Few`: queries of sequences that a kernel of their own takes, at most.
+template <class K, int Few = 0>
 KeyShape key_shape(const Problem& problem, int blocks) {
-  return K::item_shape(backward_shapes<typename K::T>(problem, blocks));
+  auto a = backward_shapes<typename K::T>(problem, blocks);
+  a.few_queries = Few;
+  return K::item_shape(a);
 }
 
 template <class K>
@@ -88,19 +91,24 @@ BackwardSizes backward_sizes(const Problem& problem, int blocks) {
           .turns = bytes(problem.deterministic && !a.broadcast() ? tiles : 0)};
 }
 
+/// Blocks of a pass over rows.
+template <class Queue>
+int row_blocks(const Problem& problem, const Queue& queue) {
+  const std::int64_t stretches =
+      (std::max(problem.out_rows, problem.k.rows) + kStatisticsRows - 1) / kStatisticsRows;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(stretches, 1, std::int64_t{Queue::kRowBlocks} * queue.blocks()));
+}
+
 template <class K, class Queue>
 void launch_backward(const Problem& problem, const BackwardInputs& given,
                      const BackwardOutputs& outputs, const BackwardScratch& scratch, Queue& queue) {
   const auto arguments =
       backward_arguments<typename K::T>(problem, given, outputs, scratch, queue.blocks());
   const auto rows = RowPass<K>::of(arguments);
-  const std::int64_t stretches =
-      (std::max(problem.out_rows, problem.k.rows) + kStatisticsRows - 1) / kStatisticsRows;
-  const auto row_blocks = static_cast<int>(
-      std::clamp<std::int64_t>(stretches, 1, std::int64_t{Queue::kRowBlocks} * queue.blocks()));
-  queue.template launch<PrepareBackward<K>>(row_blocks, rows);
+  queue.template launch<PrepareBackward<K>>(row_blocks(problem, queue), rows);
   queue.template launch<K>(queue.blocks(), K::make_params(arguments));
-  queue.template launch<FinishBackward<K>>(row_blocks, rows);
+  queue.template launch<FinishBackward<K>>(row_blocks(problem, queue), rows);
 }
 
 /// The kernels of dQ and of dK and dV of one configuration, for Treated.
@@ -121,27 +129,46 @@ BackwardSizes apart_sizes(const Problem& problem, int blocks) {
   return {.statistics = sizes.statistics};
 }
 
-template <class Q>
+template <class Q, int Few = 0>
 ItemShape query_shape(const Problem& problem) {
-  return Q::item_shape(static_cast<int>(problem.heads_q), static_cast<int>(problem.heads_kv),
-                       static_cast<int>(list_heads(problem)));
+  ItemShape shape =
+      Q::item_shape(static_cast<int>(problem.heads_q), static_cast<int>(problem.heads_kv),
+                    static_cast<int>(list_heads(problem)));
+  shape.few_queries = Few;
+  return shape;
 }
 
 /// dQ by kernel Q, then dK and dV by kernel K. Q leaves the ticket as it finds it.
 template <class Q, class K, class Queue>
-void launch_apart(const Problem& problem, const BackwardInputs& given,
-                  const BackwardOutputs& outputs, const BackwardScratch& scratch, Queue& queue) {
-  const auto arguments =
-      backward_arguments<typename K::T>(problem, given, outputs, scratch, queue.blocks());
-  queue.zero(scratch.ticket);
+void launch_two(const BackwardArguments<typename K::T>& arguments, Queue& queue) {
+  queue.zero(arguments.ticket);
   queue.template launch<Q>(queue.blocks(), Q::make_params(arguments));
   queue.template launch<K>(queue.blocks(), K::make_params(arguments));
+}
+template <class Q, class K, class Queue>
+void launch_apart(const Problem& problem, const BackwardInputs& given,
+                  const BackwardOutputs& outputs, const BackwardScratch& scratch, Queue& queue) {
+  launch_two<Q, K>(
+      backward_arguments<typename K::T>(problem, given, outputs, scratch, queue.blocks()), queue);
+}
+
+/// Sequences of few queries by kernel F, behind a pass for their statistics; the others apart.
+template <class F, class Q, class K, class Queue>
+void launch_few(const Problem& problem, const BackwardInputs& given, const BackwardOutputs& outputs,
+                const BackwardScratch& scratch, Queue& queue) {
+  auto arguments =
+      backward_arguments<typename K::T>(problem, given, outputs, scratch, queue.blocks());
+  arguments.few_queries = F::C.queries;
+  queue.template launch<PrepareBackward<F>>(row_blocks(problem, queue), RowPass<F>::of(arguments));
+  queue.template launch<F>(queue.blocks(), F::make_params(arguments));
+  launch_two<Q, K>(arguments, queue);
 }
 
 /// What queries a kernel is for.
 enum class Queries {
   Any,
   Apart,  // whose dQ is made by a kernel of its own
+  Few,    // at most 128 of most sequences
   Shared64,
   Shared128  // broadcast ones, at most so many
 };
@@ -155,13 +182,21 @@ BackwardKernel<Queue> backward_kernel() {
   if constexpr (Of == Queries::Any) {
     using K = typename Treated<What, BackwardFamily<M, kConfig>>::K;
     return {traits, key_shape<K>, nullptr, backward_sizes<K>, launch_backward<K, Queue>};
-  } else if constexpr (Of == Queries::Apart) {
+  } else if constexpr (Of == Queries::Apart || Of == Queries::Few) {
     traits.apart = true;
     constexpr ForwardConfig kOfQueries = of_queries_config(HeadDim, Half, kMore);
     using Q = typename Treated<What, OfQueriesFamily<M, kOfQueries>>::K;
     using K = typename Treated<What, OfKeysFamily<M, of_keys_config(HeadDim, Half, kMore)>>::K;
     // Planned as for the other kernels, which a plan serves as well.
     using Any = typename Treated<What, BackwardFamily<M, kConfig>>::K;
+    if constexpr (Of == Queries::Few) {
+      static_assert(What == Treats::Window, "the others are not offered");
+      traits.few = true;
+      constexpr int kFew = 128;
+      using F = BackwardByQueries<M, by_queries_config(HeadDim, kFew, Half, false), WindowMask>;
+      return {traits, key_shape<K, kFew>, query_shape<Q, kFew>, apart_sizes<K>,
+              launch_few<F, Q, K, Queue>};
+    }
     return {traits, key_shape<Any>, query_shape<Q>, apart_sizes<K>, launch_apart<Q, K, Queue>};
   } else {
     static_assert(What == Treats::Window, "the others are not offered");

@@ -86,7 +86,7 @@ struct Planner {
   static JFA_DEVICE int bucket(const Params& p, const PlannedSequence& s, int b) {
     if (b >= p.batch) return kBuckets - 1;
     const int halves = half_octaves(1 + p.shape.cost(s.q_length, s.kv_length));
-    const bool leads = p.shape.leads(s.kv_length);
+    const bool leads = p.shape.leads(s.q_length, s.kv_length);
     const int dearest = leads ? 0 : Shape::kLeadingBuckets;
     const int cheapest = (leads ? Shape::kLeadingBuckets : kBuckets) - 1;
     return cheapest - halves > dearest ? cheapest - halves : dearest;

@@ -62,10 +62,11 @@ inline constexpr int kPlanTickets = 5;
 struct ItemShape {
   static constexpr int kLeadingBuckets = 0;  // no sequence leads
 
-  int tile_rows;      ///< queries a tile
-  int block_keys;     ///< keys a block
-  int resident_keys;  ///< keys that fit the buffers; 0: tiles share nothing
-  int run_tiles;      ///< tiles of a run at most
+  int tile_rows;        ///< queries a tile
+  int block_keys;       ///< keys a block
+  int resident_keys;    ///< keys that fit the buffers; 0: tiles share nothing
+  int run_tiles;        ///< tiles of a run at most
+  int few_queries = 0;  ///< sequences of up to so many queries are another kernel's: no items
 
   constexpr int tiles(int q_length) const noexcept {
     return q_length / tile_rows + (q_length % tile_rows != 0 ? 1 : 0);
@@ -74,6 +75,7 @@ struct ItemShape {
     return resident_keys > 0 && kv_length <= resident_keys ? run_tiles : 1;
   }
   constexpr int items(int q_length, int kv_length) const noexcept {
+    if (q_length <= few_queries) return 0;
     const int run = tiles_of_item(kv_length);
     return (tiles(q_length) + run - 1) / run;
   }
@@ -82,18 +84,20 @@ struct ItemShape {
     const int blocks = std::max(1, kv_length / block_keys + (kv_length % block_keys != 0 ? 1 : 0));
     return blocks * std::min(tiles(q_length), tiles_of_item(kv_length));
   }
-  constexpr bool leads(int /*kv_length*/) const noexcept { return false; }
+  constexpr bool leads(int /*q_length*/, int /*kv_length*/) const noexcept { return false; }
 };
 
 /// How a kernel cuts a sequence's keys into blocks that visit tiles of queries. An item is one
-/// block. Sequences of two, where pairs of blocks of the grid work on both at once, lead the plan.
+/// block. Sequences of two, where pairs of blocks of the grid work on both at once, lead the plan;
+/// or those of few queries do, an item each, where a kernel of their own takes them.
 struct KeyShape {
   static constexpr int kLeadingBuckets = 14;  // of up to 90 tiles in order of cost
 
-  int block_keys;  ///< keys a block
-  int tile_rows;   ///< queries a tile
-  int group;       ///< heads whose tiles one block of keys visits
-  bool pairs;      ///< whether blocks of the grid work in pairs
+  int block_keys;       ///< keys a block
+  int tile_rows;        ///< queries a tile
+  int group;            ///< heads whose tiles one block of keys visits
+  bool pairs;           ///< whether blocks of the grid work in pairs
+  int few_queries = 0;  ///< up to so many are few; 0: no sequence has few
 
   constexpr int blocks(int kv_length) const noexcept {
     return kv_length / block_keys + (kv_length % block_keys != 0 ? 1 : 0);
@@ -101,16 +105,25 @@ struct KeyShape {
   constexpr std::int64_t tiles(int q_length) const noexcept {
     return std::int64_t{group} * (q_length / tile_rows + (q_length % tile_rows != 0 ? 1 : 0));
   }
+  constexpr bool few(int q_length) const noexcept {
+    return q_length > 0 && q_length <= few_queries;
+  }
   /// Whether a pair works on the sequence.
-  constexpr bool leads(int kv_length) const noexcept { return pairs && blocks(kv_length) == 2; }
+  constexpr bool paired(int kv_length) const noexcept { return pairs && blocks(kv_length) == 2; }
+  constexpr bool leads(int q_length, int kv_length) const noexcept {
+    return few(q_length) || paired(kv_length);
+  }
   /// Whether any number of blocks of the grid add to the same queries.
   constexpr bool summed(int kv_length) const noexcept {
-    return kv_length > block_keys && !leads(kv_length);
+    return kv_length > block_keys && !paired(kv_length);
   }
-  constexpr int items(int /*q_length*/, int kv_length) const noexcept { return blocks(kv_length); }
+  constexpr int items(int q_length, int kv_length) const noexcept {
+    return few(q_length) ? 1 : blocks(kv_length);
+  }
   /// Work of one item, in visits of tiles; at least 1.
-  constexpr int cost(int q_length, int /*kv_length*/) const noexcept {
-    return static_cast<int>(std::min<std::int64_t>(tiles(q_length) + 1, 1 << 30));
+  constexpr int cost(int q_length, int kv_length) const noexcept {
+    const std::int64_t visits = few(q_length) ? blocks(kv_length) : tiles(q_length);
+    return static_cast<int>(std::min<std::int64_t>(visits + 1, 1 << 30));
   }
 };
 

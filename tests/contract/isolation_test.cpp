@@ -90,6 +90,29 @@ void expect_same_sequence(const Data& data, std::size_t b, const Results& clean,
   }
 }
 
+/// Poisons about half of the sequences of a batch and counts the others, of which nothing differs.
+int compare_poisoned(const Engine& engine, const Scenario& scenario, const Way& way, Draw& draw) {
+  const auto place = draw.of({Place::kEveryRow, Place::kFirstRow, Place::kLastRow});
+  const double value = draw.of({std::nan(""), kInf, -kInf});
+  SCOPED_TRACE(scenario.describe() + "; " + way.name + "; " + std::to_string(value) + " in rows " +
+               std::to_string(static_cast<int>(place)));
+  const Results clean(engine, Data(scenario), way);
+  Data data(scenario);
+  std::vector<bool> poisoned;
+  for (std::size_t b = 0; b < scenario.sequences.size(); ++b) {
+    poisoned.push_back(draw.chance(50));
+    if (poisoned.back()) poison(data, b, place, value);
+  }
+  const Results results(engine, data, way);
+  int compared = 0;
+  for (std::size_t b = 0; b < poisoned.size(); ++b) {
+    if (poisoned[b]) continue;
+    expect_same_sequence(data, b, clean, results);
+    ++compared;
+  }
+  return compared;
+}
+
 TEST_P(Isolation, WhateverASequenceHoldsStaysThere) {
   const Engine& engine = *GetParam();
   const std::vector<Way> ways = engine.ways();
@@ -97,31 +120,31 @@ TEST_P(Isolation, WhateverASequenceHoldsStaysThere) {
   const std::uint64_t seeds = slow ? kSeeds / 4 : kSeeds;
   int compared = 0;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     Scenario scenario = draw_scenario(5000 + seed, engine.limits(), slow ? 2e6 : 1e7);
     scenario.deterministic = true;  // the same bits twice
-    const Way& way = ways[seed % ways.size()];
     Draw draw(seed);
-    const auto place = draw.of({Place::kEveryRow, Place::kFirstRow, Place::kLastRow});
-    const double value = draw.of({std::nan(""), kInf, -kInf});
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + scenario.describe() + "; " + way.name +
-                 "; " + std::to_string(value) + " in rows " +
-                 std::to_string(static_cast<int>(place)));
-    const Results clean(engine, Data(scenario), way);
-    Data data(scenario);
-    std::vector<bool> poisoned;
-    for (std::size_t b = 0; b < scenario.sequences.size(); ++b) {
-      poisoned.push_back(draw.chance(50));
-      if (poisoned.back()) poison(data, b, place, value);
-    }
-    const Results results(engine, data, way);
-    for (std::size_t b = 0; b < poisoned.size(); ++b) {
-      if (poisoned[b]) continue;
-      expect_same_sequence(data, b, clean, results);
-      ++compared;
-    }
+    compared += compare_poisoned(engine, scenario, ways[seed % ways.size()], draw);
     if (HasFailure()) return;
   }
   EXPECT_GT(compared, static_cast<int>(seeds) / 2);
+}
+
+/// Tiles of which each sequence fills a part, and that are as large as several of them.
+TEST_P(Isolation, OfSequencesOfFewQueries) {
+  const Engine& engine = *GetParam();
+  Scenario scenario;
+  scenario.dtype = DType::kBf16;
+  scenario.head_dim = 64;
+  scenario.deterministic = true;
+  scenario.sequences = {{{1, 300}, {}}, {{64, 257}, {}}, {{30, 300}, {}}, {{3, 400}, {}},
+                        {{70, 65}, {}}, {{17, 270}, {}}, {{2, 300}, {}},  {{5, 290}, {}}};
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Draw draw(seed);
+    EXPECT_GT(compare_poisoned(engine, scenario, engine.ways()[0], draw), 0);
+    if (HasFailure()) return;
+  }
 }
 
 /// The counterpart: a NaN that a query sees must show in its result.

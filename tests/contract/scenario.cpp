@@ -19,12 +19,20 @@ std::int64_t draw_length(Draw& draw) {
   return draw.of<std::int64_t>({0, 0, 1, 2, 7, 17, 63, 64, 65, 127, 128, 129, 191, 257, 300});
 }
 
-Lengths draw_sequence(Draw& draw, const Scenario& s, bool self_attention, bool gaps) {
+/// How many rows sequences have: as many of q as of k, few of q beside many of k, or any.
+enum class Kind : std::uint8_t { kAny, kSelfAttention, kFewQueries };
+
+Lengths draw_sequence(Draw& draw, const Scenario& s, Kind kind, bool gaps) {
+  const bool self_attention = kind == Kind::kSelfAttention;
   Lengths lengths;
   lengths.rows.kv = draw_length(draw);
   lengths.rows.q = s.broadcast_q    ? s.q_length
                    : self_attention ? lengths.rows.kv
                                     : draw_length(draw);
+  if (kind == Kind::kFewQueries) {
+    lengths.rows.q = draw.of<std::int64_t>({0, 1, 5, 17, 63, 64, 65, 100, 128, 130});
+    lengths.rows.kv += 257;
+  }
   if (!gaps) return lengths;
   lengths.gap.kv = draw.of<std::int64_t>({0, 0, 1, 5, 70});
   lengths.gap.q = s.broadcast_q ? 0 : self_attention ? lengths.gap.kv : draw.below(9);
@@ -34,12 +42,16 @@ Lengths draw_sequence(Draw& draw, const Scenario& s, bool self_attention, bool g
 void draw_sequences(Draw& draw, double budget, Scenario& s) {
   s.broadcast_q = draw.chance(25);
   if (s.broadcast_q) s.q_length = draw.of<std::int64_t>({0, 1, 16, 63, 64, 65, 130});
-  const bool self_attention = !s.broadcast_q && draw.chance(40);
+  const Kind kind = s.broadcast_q     ? Kind::kAny
+                    : draw.chance(40) ? Kind::kSelfAttention
+                    : draw.chance(30) ? Kind::kFewQueries
+                                      : Kind::kAny;
+  const bool self_attention = kind == Kind::kSelfAttention;
   const bool gaps = draw.chance(40);
   const auto count = draw.of<std::int64_t>({0, 1, 2, 3, 4, 5, 6, 8, 12});
   double cost = 0;
   for (std::int64_t b = 0; b < count; ++b) {
-    const Lengths lengths = draw_sequence(draw, s, self_attention, gaps);
+    const Lengths lengths = draw_sequence(draw, s, kind, gaps);
     cost += static_cast<double>(lengths.rows.q * lengths.rows.kv * s.heads_q() * s.head_dim);
     if (cost > budget && !s.sequences.empty()) break;
     s.sequences.push_back(lengths);

@@ -98,6 +98,25 @@ TEST_P(Shapes, EveryLengthAroundATile) {
   }
 }
 
+TEST_P(Shapes, FewQueriesOfManyKeys) {
+  Scenario scenario = of({{{1, 300}, {}},
+                          {{128, 129}, {0, 2}},
+                          {{17, 700}, {3, 0}},
+                          {{0, 64}, {}},
+                          {{64, 65}, {}},
+                          {{130, 200}, {}},
+                          {{65, 0}, {}},
+                          {{5, 1000}, {}}});
+  scenario.group_size = 1;
+  for (const std::int64_t head_dim : {64, 104}) {
+    scenario.head_dim = head_dim;
+    for (const bool causal : {false, true}) {
+      scenario.causal = causal;
+      check(scenario);
+    }
+  }
+}
+
 TEST_P(Shapes, BlocksLargerThanEverySequence) {
   if (!GetParam()->limits().block_sparse) GTEST_SKIP() << "takes no block-sparse masks";
   Scenario scenario = of({{{70, 130}, {}}, {{0, 5}, {}}, {{200, 3}, {1, 1}}, {{3, 0}, {}}});

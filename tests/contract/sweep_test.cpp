@@ -66,6 +66,19 @@ INSTANTIATE_TEST_SUITE_P(Slow, Sweep,
                                           testing::Range(0, kSlowParts)),
                          part_name);
 
+/// What kernels may treat apart.
+bool has_few_queries(const Scenario& s) {
+  if (s.broadcast_q || s.group_size > 1 || s.blocks || s.softcap > 0) return false;
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  for (const Lengths& l : s.sequences) {
+    queries += l.rows.q;
+    keys += l.rows.kv;
+  }
+  const auto count = static_cast<std::int64_t>(s.sequences.size());
+  return count > 1 && queries <= 96 * count && keys > 256 * count && s.window.left < 0;
+}
+
 TEST(SweepItself, DrawsEveryFeatureInTheQuickPart) {
   std::set<std::int64_t> head_dims;
   std::set<std::string> seen;
@@ -80,6 +93,7 @@ TEST(SweepItself, DrawsEveryFeatureInTheQuickPart) {
     note(s.dtype == DType::kF32, "fp32");
     note(s.group_size > 1 && s.heads_kv > 1, "grouped heads");
     note(s.broadcast_q && s.sequences.size() > 1, "broadcast_q");
+    note(has_few_queries(s), "few queries of many keys, as many heads of each");
     note(s.broadcast_q && s.blocks && s.dlse, "broadcast_q with block lists and dlse");
     note(s.sequences.empty(), "no sequences");
     note(s.wide_q_offsets != s.wide_kv_offsets, "offsets of two types");
@@ -101,7 +115,7 @@ TEST(SweepItself, DrawsEveryFeatureInTheQuickPart) {
     }
   }
   EXPECT_EQ(head_dims, (std::set<std::int64_t>{1, 3, 8, 33, 64, 96, 128, 200, 256}));
-  EXPECT_EQ(seen.size(), 22U) << testing::PrintToString(seen);
+  EXPECT_EQ(seen.size(), 23U) << testing::PrintToString(seen);
 }
 
 }  // namespace

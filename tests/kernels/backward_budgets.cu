@@ -66,6 +66,9 @@ void launch_all() {
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 64, .queries = 64}>();
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 64}>();
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 128}>();
+  launch_by_queries<by_queries_config(64, 128, false, false)>();
+  launch_by_queries<by_queries_config(128, 128, false, false)>();
+  launch_by_queries<by_queries_config(128, 128, true, false)>();
   launch_backward<64>();
   launch_backward<128>();
   launch_passes<BackwardByKeys<Hopper, backward_config(64, false, true), ListedMask>>();

@@ -39,6 +39,12 @@ struct TwoKernels {
   using T = typename K::T;
 };
 
+/// The same, and before them one for sequences of few queries.
+template <class F, class Q, class K>
+struct ThreeKernels : TwoKernels<Q, K> {
+  using OfFew = F;
+};
+
 /// Those of one configuration, as launched.
 template <class M, int HeadDim, bool Half, template <class> class Mask,
           template <class> class Scores>
@@ -111,6 +117,7 @@ class BackwardRun {
 
   template <class K>
   void compute(bool deterministic = false) {
+    if constexpr (requires { typename K::OfFew; }) few<typename K::OfFew>();
     if constexpr (requires { typename K::OfQueries; }) {
       apart<typename K::OfQueries, typename K::OfKeys>();
     } else {
@@ -135,10 +142,21 @@ class BackwardRun {
     device_.template launch<FinishBackward<K>>(blocks, RowPass<K>::of(arguments_));
   }
 
+  /// Sequences of few queries by kernel F, which apart() then leaves alone.
+  template <class F>
+  void few() {
+    arguments_.few_queries = F::C.queries;
+    arguments_.plan = plan(F::item_shape(arguments_));
+    device_.template launch<PrepareBackward<F>>(arguments_.blocks, RowPass<F>::of(arguments_));
+    device_.template launch<F>(arguments_.blocks, F::make_params(arguments_));
+  }
+
   /// dQ by kernel Q, then dK and dV by kernel K.
   template <class Q, class K>
   void apart() {
-    arguments_.plan_by_queries = plan(Q::item_shape(arguments_.heads_q, arguments_.heads_kv));
+    ItemShape shape = Q::item_shape(arguments_.heads_q, arguments_.heads_kv);
+    shape.few_queries = arguments_.few_queries;
+    arguments_.plan_by_queries = plan(shape);
     arguments_.plan = plan(K::item_shape(arguments_));
     arguments_.ticket = device_.template zeroed<int>(1);
     device_.template launch<Q>(arguments_.blocks, Q::make_params(arguments_));

@@ -228,6 +228,55 @@ TEST(BackwardApartEmulated, ScalesSoftcapAndLseGradients) {
 
 TEST(BackwardApartEmulated, SameBits) { check_deterministic<ApartMasked>(); }
 
+// ---- sequences of few queries by a kernel of their own, the others apart
+
+template <int HeadDim, int Queries, bool Half, template <class> class Mask = NoMask,
+          template <class> class Scores = ScaledScores>
+using Few = ThreeKernels<
+    BackwardByQueries<M, by_queries_config(HeadDim, Queries, Half, false), Mask, Scores>,
+    typename DqApart<HeadDim, Half, Mask, Scores>::OfQueries,
+    typename DqApart<HeadDim, Half, Mask, Scores>::OfKeys>;
+using FewPlain = Few<64, 128, false>;
+using FewMasked = Few<64, 128, false, WindowMask>;
+
+TEST(BackwardFewEmulated, LengthGrid) {
+  check_gradient_grid<FewPlain>({0, 1, 63, 64, 65, 127, 128, 129}, {0, 1, 63, 64, 65, 129});
+  check_gradient_grid<Few<64, 64, false>>({0, 1, 63, 64, 65}, {0, 1, 63, 64, 65, 129});
+}
+
+TEST(BackwardFewEmulated, MixedLengthsUnderEverySchedule) {
+  check_every_schedule<FewPlain>(
+      small_case({130, 0, 64, 128, 1, 40, 70}, {100, 5, 0, 260, 300, 129, 9}));
+}
+
+TEST(BackwardFewEmulated, HeadDimsAndTypes) {
+  Case c = small_case({130, 100, 20, 0}, {260, 100, 300, 70});
+  c.window = {-1, 10};
+  for (std::uint64_t turn = 0; turn < 7; ++turn) {
+    c.dtype = DType::kBf16;
+    c.head_dim = turn % 2 == 0 ? 128 : 72;
+    check_turn<Few<128, 128, false, WindowMask>>(c, turn, {}, 3);
+    c.dtype = DType::kF16;
+    c.head_dim = 40;
+    check_turn<Few<64, 128, true, WindowMask>>(c, turn);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BackwardFewEmulated, Masks) { check_gradient_masks<FewMasked>(); }
+
+TEST(BackwardFewEmulated, GapsAndCapacity) { check_gradient_gaps<FewPlain>(); }
+
+TEST(BackwardFewEmulated, ScalesAndLseGradients) {
+  const Case c = small_case({130, 20, 100}, {260, 100, 70});
+  std::uint64_t turn = 0;
+  for (const double scale : {0.5, -0.3, 0.0}) {
+    check_turn<FewPlain>(c, turn++, {.scale = scale, .dlse = true});
+  }
+}
+
+TEST(BackwardFewEmulated, SameBits) { check_deterministic<FewMasked>(); }
+
 }  // namespace
 }  // namespace emulated
 }  // namespace jfa

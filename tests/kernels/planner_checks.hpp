@@ -81,7 +81,7 @@ Planned expected_plan(const PlannedBatch<Index>& of, const Shape& shape, int blo
   }
   std::stable_sort(plan.sequences.begin(), plan.sequences.end(), [&](const auto& a, const auto& b) {
     const auto level = [&](const PlannedSequence& s) {
-      const bool leads = shape.leads(s.kv_length);
+      const bool leads = shape.leads(s.q_length, s.kv_length);
       const int most = leads ? Shape::kLeadingBuckets : kPlannedBuckets - Shape::kLeadingBuckets;
       const int cost = half_octaves(1 + shape.cost(s.q_length, s.kv_length));
       return std::pair(leads, std::min(most - 1, cost));
@@ -93,7 +93,7 @@ Planned expected_plan(const PlannedBatch<Index>& of, const Shape& shape, int blo
   for (PlannedSequence& s : plan.sequences) {
     s.first_item = items;
     items += s.items;
-    if (shape.leads(s.kv_length)) plan.sequences.back().items += s.items;
+    if (shape.leads(s.q_length, s.kv_length)) plan.sequences.back().items += s.items;
   }
   return plan;
 }

@@ -28,6 +28,7 @@ struct BackwardArguments : ForwardArguments<T> {
   int* handed;        // [counts()]: NOTE [partners]
   int* turns;         // [heads_q, tiles of statistics]; null: adds to dq_sum in any order
   int blocks;         // that the kernel is launched with
+  int few_queries;    // sequences of up to so many are left to BackwardByQueries; 0: none are
 
   bool broadcast() const { return this->q_rows.offsets.data == nullptr; }
   std::int64_t out_rows() const {

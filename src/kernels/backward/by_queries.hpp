@@ -1,13 +1,16 @@
-// Attention backward for one dense Q shared by all sequences of a jagged batch, for Hopper.
+// Attention backward for queries that stay on chip while keys stream past, for Hopper: one dense Q
+// shared by all sequences of a jagged batch, or each sequence's own, if they are few.
 //
 //   P = exp(S - lse), S = scores(q k^T), masked
-//   dv = P^T dout;  dS = P (dout v^T - delta), by the score policy's slope;  dk = dS^T q;  dq = dS
-//   k
+//   dv = P^T dout;  dS = P (dout v^T - delta), by the score policy's slope
+//   dk = dS^T q;  dq = dS k
 //
-// dQ is a sum over the whole batch. A task is a fixed share of one head's blocks of 64 keys, in the
-// order of the plan; Q and dQ stay on chip over all of it. A block of keys meets all queries at
-// once: its dK and dV are whole when it is done. FinishBackward adds the tasks' dQ in their order,
-// so that no two writers meet and the result is always the same.
+// Q and dQ stay on chip over a task. A block of 64 keys meets all queries at once: its dK and dV
+// are whole when it is done. No two writers meet, so that the result is always the same.
+//   Shared: a task is a fixed share of one head's blocks of keys, in the order of the plan. dQ is a
+//   sum over the whole batch: FinishBackward adds the tasks' in their order.
+//   A sequence's own: a task is all its keys, for one head. Sequences of few queries lead the plan;
+//   those of more are BackwardOfQueries' and BackwardOfKeys'.
 //
 // | role      | warps   | registers | does                                                      |
 // | --------- | ------- | --------- | --------------------------------------------------------- |
@@ -39,13 +42,19 @@ struct BackwardByQueriesConfig {
   int queries = 128;   // at most, and more than 64 less
   int kv_slots = 3;
   int rows_slots = 2;
-  bool half = false;  // fp16 instead of bf16
+  bool half = false;   // fp16 instead of bf16
+  bool shared = true;  // one Q for all sequences; else each has its own
 };
 
 /// For tensors of up to `head_dim` columns, 64 or 128, and up to 64 or 128 `queries`.
-constexpr BackwardByQueriesConfig by_queries_config(int head_dim, int queries, bool half) {
+constexpr BackwardByQueriesConfig by_queries_config(int head_dim, int queries, bool half,
+                                                    bool shared = true) {
   const bool large = head_dim == 128 && queries == 128;
-  return {.head_dim = head_dim, .queries = queries, .kv_slots = large ? 3 : 4, .half = half};
+  return {.head_dim = head_dim,
+          .queries = queries,
+          .kv_slots = large ? 3 : 4,
+          .half = half,
+          .shared = shared};
 }
 
 template <class Machine, BackwardByQueriesConfig Config, template <class> class MaskPolicy = NoMask,
@@ -77,7 +86,8 @@ struct BackwardByQueries {
     int task;
     int first_of_task;
     int last_of_task;
-    int unused[2];
+    int q_begin;  // of the sequence's own queries
+    int q_length;
   };
 
   static constexpr int kWide = C.head_dim > C.queries ? C.head_dim : C.queries;
@@ -126,27 +136,26 @@ struct BackwardByQueries {
     std::int64_t head_tiles;
     typename Mask::Params mask;
     typename Scores::Params scores;
-    float slope;  // softmax_scale
+    float slope;   // softmax_scale
+    Matrix<T> dq;  // written where queries are not shared
+    int head_dim;
+    int* ticket;
   };
 
-  /// Whether this kernel takes a call: broadcast queries that fill its tiles of statistics, and as
-  /// many heads of K and V as of Q.
-  static bool takes(const BackwardArguments<T>& a) {
-    return a.broadcast() && (a.q_rows.rows + kQueries - 1) / kQueries == kTiles &&
-           a.heads_q == a.heads_kv && a.head_dim <= C.head_dim;
-  }
-
   static constexpr bool kAddsToKept = false;
+  static constexpr bool kFew = !C.shared;  // takes sequences of few queries only
   using DqLayout = DqOfFragments;
 
-  /// How the plan must cut sequences: an item is a block of keys.
-  static KeyShape item_shape(const BackwardArguments<T>&) { return {kKeys, C.queries, 1, false}; }
+  /// How the plan must cut sequences: an item is a block of keys, or a sequence of few queries.
+  static KeyShape item_shape(const BackwardArguments<T>&) {
+    return {kKeys, C.queries, 1, false, kFew ? C.queries : 0};
+  }
 
   /// Tiles of dq_kept that a task has.
-  static std::int64_t kept_tiles(const BackwardArguments<T>&) { return kTiles; }
+  static std::int64_t kept_tiles(const BackwardArguments<T>&) { return kFew ? 0 : kTiles; }
   /// Elements of dq_kept.
   static std::int64_t kept_size(const BackwardArguments<T>& a) {
-    return std::int64_t{a.shares()} * a.heads_kv * kTiles * kQueries * C.head_dim;
+    return a.shares() * a.heads_kv * kept_tiles(a) * kQueries * C.head_dim;
   }
 
   static Params make_params(const BackwardArguments<T>& a) {
@@ -167,7 +176,16 @@ struct BackwardByQueries {
             a.head_tiles(),
             Mask::Params::of(a.window),
             Scores::Params::of(a.softmax_scale, a.softcap),
-            static_cast<float>(a.softmax_scale)};
+            static_cast<float>(a.softmax_scale),
+            a.dq,
+            a.head_dim,
+            a.ticket};
+  }
+
+  /// How many queries meet the work's keys.
+  static JFA_DEVICE int q_length(const Params& p, const Work& work) {
+    if constexpr (C.shared) return p.q_rows;
+    return known<M>(work.q_length);
   }
 
   /// All queries meet every block of keys.
@@ -177,9 +195,8 @@ struct BackwardByQueries {
 
   // ---- schedule
 
-  static JFA_DEVICE void schedule(const Params& p, Smem& smem) {
-    auto w = smem.work.writer();
-    const auto found = [&](const Work& work) { publish<M>(smem.work, w, work); };
+  /// Tasks of shared queries: a fixed share of a head's items each.
+  static JFA_DEVICE void take_shares(const Params& p, auto found) {
     const std::int64_t items = M::load_global(&p.plan[p.batch].first_item);
     for_each_task<M>(items, p.shares, p.heads, 1, [&](int task, int first, int last, int) {
       Work work{};
@@ -206,6 +223,40 @@ struct BackwardByQueries {
         found(work);
       }
     });
+  }
+
+  /// Tasks of a sequence's own queries: the most expensive first, by whichever block is free.
+  static JFA_DEVICE void take_sequences(const Params& p, auto found) {
+    const int items = M::load_global(&p.plan[p.batch].items) * p.heads;
+    int at = 0;
+    for (int item = M::block_index(); item < items;) {
+      const int ticket = M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
+      at = find_item<M>(p.plan, p.batch, p.heads, at, item);
+      const PlannedSequence s = M::load_global(&p.plan[at]);
+      found(Work{.blocks = (s.kv_length + kKeys - 1) / kKeys,
+                 .first_key = 0,
+                 .head = item - s.first_item * p.heads,
+                 .kv_begin = s.kv_begin,
+                 .kv_length = s.kv_length,
+                 .out_begin = s.out_begin,
+                 .statistics = static_cast<int>(first_statistics_tile(s.out_begin, s.index)),
+                 .task = 0,
+                 .first_of_task = 1,
+                 .last_of_task = 1,
+                 .q_begin = s.q_begin,
+                 .q_length = s.q_length});
+      item = M::grid_size() + M::shuffle(ticket, 0);
+    }
+  }
+
+  static JFA_DEVICE void schedule(const Params& p, Smem& smem) {
+    auto w = smem.work.writer();
+    const auto found = [&](const Work& work) { publish<M>(smem.work, w, work); };
+    if constexpr (C.shared) {
+      take_shares(p, found);
+    } else {
+      take_sequences(p, found);
+    }
     Work end{};
     end.blocks = -1;
     found(end);
@@ -229,29 +280,39 @@ struct BackwardByQueries {
     });
   }
 
+  /// dO and statistics first, which have a place while the task before goes on.
   static JFA_DEVICE void load_rows(const Params& p, Smem& smem) {
     auto q = smem.q_ring.writer();
     auto to = smem.rows_ring.writer();
     for_each_work<M>(smem.work, &Work::blocks, [&](const Work& work) {
       const int head = M::load_shared(&work.head);
-      int at[5] = {0, head, kRaggedRows - p.q_rows, p.q_rows, kRaggedRows};
-      if (M::load_shared(&work.first_of_task) != 0) {
-        smem.q_ring.fill(q, [&](auto&, Mbarrier& full) { tma_load(full, smem.q, p.q, at); });
+      const int queries = C.shared ? p.q_rows : M::load_shared(&work.q_length);
+      const auto load = [&](Mbarrier& full, RowsTile& tile, const auto& map, int begin) {
+        const RaggedRows rows{begin, queries};
+        tma_load(full, tile, map, {0, head, rows.at(0), rows.end(), kRaggedRows});
+      };
+      if (M::load_shared(&work.blocks) > 0) {
+        smem.rows_ring.fill(to, [&](auto&, Mbarrier& full) {
+          load(full, smem.dout[to.slot], p.dout, M::load_shared(&work.out_begin));
+          load_statistics(p, work, head, queries, full, smem.lse[to.slot], smem.delta[to.slot]);
+        });
       }
-      if (M::load_shared(&work.blocks) == 0) return;
-      at[3] += M::load_shared(&work.out_begin);
-      const float* rows =
-          p.statistics + 2 * kQueries * (head * p.head_tiles + M::load_shared(&work.statistics));
-      smem.rows_ring.fill(to, [&](auto&, Mbarrier& full) {
-        tma_load(full, smem.dout[to.slot], p.dout, at);
-        for (int tile = 0; tile < kTiles; ++tile, rows += 2 * kQueries) {
-          constexpr std::uint32_t kBytes = kQueries * sizeof(float);
-          M::bulk_load(smem.lse[to.slot].elements + tile * kQueries, rows, kBytes, &full);
-          M::bulk_load(smem.delta[to.slot].elements + tile * kQueries, rows + kQueries, kBytes,
-                       &full);
-        }
+      if (M::load_shared(&work.first_of_task) == 0) return;
+      smem.q_ring.fill(q, [&](auto&, Mbarrier& full) {
+        load(full, smem.q, p.q, C.shared ? 0 : M::load_shared(&work.q_begin));
       });
     });
+  }
+  static JFA_DEVICE void load_statistics(const Params& p, const Work& work, int head, int queries,
+                                         Mbarrier& full, Statistics& lse, Statistics& delta) {
+    constexpr std::uint32_t kBytes = kQueries * sizeof(float);
+    const float* rows =
+        p.statistics + 2 * kQueries * (head * p.head_tiles + M::load_shared(&work.statistics));
+    for (int row = 0; row < C.queries; row += kQueries, rows += 2 * kQueries) {
+      if (!C.shared && row >= queries) rows = no_rows(p.statistics, p.head_tiles);
+      M::bulk_load(lse.elements + row, rows, kBytes, &full);
+      M::bulk_load(delta.elements + row, rows + kQueries, kBytes, &full);
+    }
   }
 
   // ---- tiles

@@ -183,11 +183,12 @@ struct KeyBlocks {
 
   static constexpr bool kPairs = Shape.pairs && !Mask::kListed;
   static constexpr bool kAddsToKept = true;  // which must hold zeros before
+  static constexpr bool kFew = false;        // takes all sequences that it is given
 
   /// How the plan must cut sequences.
   static KeyShape item_shape(const BackwardArguments<T>& a) {
     const bool pairs = kPairs && a.blocks > 1 && !a.broadcast();
-    return {kKeys, kQueries, a.heads_q / a.heads_kv, pairs};
+    return {kKeys, kQueries, a.heads_q / a.heads_kv, pairs, kPairs ? 0 : a.few_queries};
   }
 
   /// Tiles of dq_kept that a task has, with broadcast_q.
@@ -329,12 +330,13 @@ struct KeyBlocks {
   /// blocks that have fewer of the items before.
   template <class Publish>
   static JFA_DEVICE void take_items(const Params& p, Publish publish) {
-    const bool pairs = kPairs && p.shape.pairs;
-    const int leading = pairs ? M::load_global(&p.plan[p.batch].items) * p.heads_kv : 0;
+    // Sequences that lead are pairs', or of few queries, which another kernel takes.
+    const bool leads = kPairs ? p.shape.pairs : p.shape.few_queries > 0;
+    const int leading = leads ? M::load_global(&p.plan[p.batch].items) * p.heads_kv : 0;
     const int items = M::load_global(&p.plan[p.batch].first_item) * p.heads_kv;
     const bool in_turn = p.turns != nullptr;
     int at = 0;
-    if (pairs) take_pairs(p, leading, at, publish);
+    if (kPairs && leads) take_pairs(p, leading, at, publish);
     const int turn = M::block_index() - leading % M::grid_size();
     for (int item = leading + (turn < 0 ? turn + M::grid_size() : turn); item < items;) {
       const int ticket = !in_turn && M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;

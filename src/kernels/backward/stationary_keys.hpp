@@ -117,11 +117,12 @@ struct StationaryKeys {
       keep_bends<typename K::T>(bends, s, scores);
     }
     const float factor = score_factor(scores);
+    const int queries = K::q_length(p, *now);
     const Mask mask{p.mask, TileRows{.first = 0,
                                      .pack_log2 = 0,
-                                     .q_length = p.q_rows,
+                                     .q_length = queries,
                                      .kv_length = known<M>(now->kv_length)}};
-    hide_transposed(s, mask, first_key, p.q_rows, factor);
+    hide_transposed(s, mask, first_key, queries, factor);
     weigh(s, factor, smem.lse[rows.slot].view());
     convert(to, s);
   }

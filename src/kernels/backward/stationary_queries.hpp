@@ -1,4 +1,5 @@
-// What the warpgroup of BackwardByQueries' role `queries` does: dQ of a task, in registers.
+// What the warpgroup of BackwardByQueries' role `queries` does: dQ of a task, in registers. In the
+// end it is kept for the sum over tasks or, of a sequence's own queries, written.
 #pragma once
 
 #include "kernels/backward/gradient.hpp"
@@ -31,7 +32,13 @@ struct StationaryQueries {
         for (auto& tile : dq) tile.fill(0);
       }
       for (int block = 0; block < blocks; ++block) add();
-      if (known<M>(work.last_of_task) != 0) keep(known<M>(work.task));
+      if (known<M>(work.last_of_task) != 0) {
+        if constexpr (K::C.shared) {
+          keep(known<M>(work.task));
+        } else {
+          write(work);
+        }
+      }
       smem.work.release(r);
     }
   }
@@ -59,6 +66,26 @@ struct StationaryQueries {
     float* to = p.dq_kept + std::int64_t{task} * p.kept_tiles * kTile;
     JFA_UNROLL
     for (int tile = 0; tile < K::kTiles; ++tile) store_kept<false>(to + tile * kTile, dq[tile]);
+  }
+
+  /// Straight from registers: too seldom to be worth a place in shared memory.
+  JFA_DEVICE void write(const Work& work, Site site = Site::here()) {
+    using T = typename K::T;
+    T* to = p.dq.at(known<M>(work.q_begin), known<M>(work.head));
+    const int rows = K::q_length(p, work);
+    JFA_UNROLL
+    for (int tile = 0; tile < K::kTiles; ++tile) {
+      dq[tile].state.reading(site);
+      JFA_UNROLL
+      for (int i = 0; i < K::C.head_dim / 2; i += 2) {
+        const int row = tile * K::kQueries + dq[tile].first_row() + i / 2 % 2 * 8;
+        const int col = dq[tile].first_col() + i / 4 * 8;
+        if (row >= rows || col >= p.head_dim) continue;
+        const float* v = dq[tile].values + i;
+        M::store_global(reinterpret_cast<std::uint32_t*>(to + row * p.dq.row_stride + col),
+                        M::template pack<T>(v[0], v[1]), site);
+      }
+    }
   }
 };
 
