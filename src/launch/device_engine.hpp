@@ -260,7 +260,7 @@ DevicePlan enqueue_plan(const Problem& problem, const ForwardKernel<Queue>& forw
   if (backward.usual == nullptr) return plan;
   plan.key_shape = backward.usual->key_shape(problem, queue.blocks());
   const ItemShape* item_shape = nullptr;
-  if (backward.deterministic->item_shape != nullptr) {
+  if (backward.deterministic != nullptr && backward.deterministic->item_shape != nullptr) {
     plan.backward_item_shape = backward.deterministic->item_shape(problem);
     item_shape = &plan.backward_item_shape;
   }

@@ -25,7 +25,8 @@ std::string describe(const KernelTraits& traits) {
          (traits.shared_queries > 0
               ? ", up to " + std::to_string(traits.shared_queries) + " broadcast queries"
               : "") +
-         (traits.apart ? ", dq apart" : "") + (traits.few ? ", few queries" : "");
+         (traits.apart ? ", dq apart" : "") + (traits.few ? ", few queries" : "") +
+         (traits.same_bits ? "" : ", not deterministic");
 }
 
 bool wants_apart(const Problem& problem) noexcept {
@@ -49,6 +50,7 @@ bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept {
          (traits.masked || !is_masked(problem)) && traits.capped == (problem.softcap > 0) &&
          (traits.listed || !problem.block_sparse) && (!traits.apart || !problem.broadcast_q) &&
          (!traits.few || problem.heads_q == problem.heads_kv) &&
+         (traits.same_bits || problem.broadcast_q || !problem.deterministic) &&
          (traits.shared_queries == 0 || share_queries(problem, traits.shared_queries));
 }
 
@@ -70,6 +72,7 @@ Status no_kernel(const char* direction, const Problem& problem,
                                        (is_masked(problem) ? ", a window" : "") +
                                        (problem.block_sparse ? ", mask.block_sparse" : "") +
                                        (problem.softcap > 0 ? ", a softcap" : "") +
+                                       (problem.deterministic ? ", deterministic" : "") +
                                        ", must be one that takes at least that: " + built};
 }
 

@@ -21,6 +21,7 @@ struct KernelTraits {
   int shared_queries = 0;
   bool apart =
       false;  ///< backward: dQ by a kernel of its own, no broadcast queries; same bits always
+  bool same_bits = true;  ///< also with other than broadcast queries, for equal calls
   bool few = false;  ///< and sequences of few queries by one more, if heads of K and V are as many
 };
 

@@ -180,6 +180,7 @@ BackwardKernel<Queue> backward_kernel() {
   constexpr bool kMore = treated_traits<HeadDim, Half, What>().listed;
   constexpr BackwardConfig kConfig = backward_config(HeadDim, Half, kMore);
   if constexpr (Of == Queries::Any) {
+    traits.same_bits = false;
     using K = typename Treated<What, BackwardFamily<M, kConfig>>::K;
     return {traits, key_shape<K>, nullptr, backward_sizes<K>, launch_backward<K, Queue>};
   } else if constexpr (Of == Queries::Apart || Of == Queries::Few) {

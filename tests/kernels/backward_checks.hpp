@@ -2,6 +2,7 @@
 // see machine/sample_checks.hpp.
 #pragma once
 
+#include "kernels/backward/by_queries.hpp"
 #include "kernels/backward/of_keys.hpp"
 #include "kernels/backward/of_queries.hpp"
 #include "kernels/backward/prepare.hpp"
@@ -58,6 +59,13 @@ struct ApartKernels {
 template <class M, int HeadDim, bool Half, template <class> class Mask,
           template <class> class Scores>
 using DqApartOn = typename ApartKernels<M, HeadDim, Half, Mask, Scores>::Kernels;
+
+/// The same beside one for sequences of up to so many queries.
+template <class M, int HeadDim, int Queries, bool Half, template <class> class Mask>
+using FewOn =
+    ThreeKernels<BackwardByQueries<M, by_queries_config(HeadDim, Queries, Half, false), Mask>,
+                 typename DqApartOn<M, HeadDim, Half, Mask, ScaledScores>::OfQueries,
+                 typename DqApartOn<M, HeadDim, Half, Mask, ScaledScores>::OfKeys>;
 
 /// Runs the passes of the backward kernel K on `blocks` blocks, outputs and scratch poisoned
 /// before.

@@ -230,12 +230,8 @@ TEST(BackwardApartEmulated, SameBits) { check_deterministic<ApartMasked>(); }
 
 // ---- sequences of few queries by a kernel of their own, the others apart
 
-template <int HeadDim, int Queries, bool Half, template <class> class Mask = NoMask,
-          template <class> class Scores = ScaledScores>
-using Few = ThreeKernels<
-    BackwardByQueries<M, by_queries_config(HeadDim, Queries, Half, false), Mask, Scores>,
-    typename DqApart<HeadDim, Half, Mask, Scores>::OfQueries,
-    typename DqApart<HeadDim, Half, Mask, Scores>::OfKeys>;
+template <int HeadDim, int Queries, bool Half, template <class> class Mask = NoMask>
+using Few = FewOn<M, HeadDim, Queries, Half, Mask>;
 using FewPlain = Few<64, 128, false>;
 using FewMasked = Few<64, 128, false, WindowMask>;
 

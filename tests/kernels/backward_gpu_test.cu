@@ -162,6 +162,21 @@ TEST_F(BackwardOnGpu, DqApart) {
   check<DqApart<128, false, ListedMask, CappedScores>>(grid_case(128, false), 36, {.softcap = 5});
 }
 
+using FewMasked = FewOn<Hopper, 128, 128, false, WindowMask>;
+
+TEST_F(BackwardOnGpu, FewQueries) {
+  check<FewMasked>(grid_case(128, true), 41, {.dlse = true});
+  Case half = grid_case(64, false);
+  half.dtype = DType::kF16;
+  check<FewOn<Hopper, 64, 128, true, NoMask>>(half, 42);
+  Case c = grid_case(128, false);
+  for (std::int64_t& rows : c.q_lengths) rows %= 129;
+  for (std::int64_t& rows : c.kv_lengths) rows = 4 * rows + 300;
+  check<FewMasked>(c, 43);
+}
+
+TEST_F(BackwardOnGpu, EqualBitsOfFewQueries) { check_equal_bits<FewMasked>(); }
+
 }  // namespace
 }  // namespace gpu
 }  // namespace jfa

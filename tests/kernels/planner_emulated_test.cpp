@@ -58,6 +58,23 @@ TEST(Planner, BroadcastQueries) {
   check(batch, kKeyShape, 9);
 }
 
+/// Sequences of few queries are one item of the kernel by keys, and lead; the kernel by queries has
+/// nothing of them.
+TEST(Planner, FewQueries) {
+  constexpr KeyShape kKeys = {
+      .block_keys = 128, .tile_rows = 64, .group = 1, .pairs = false, .few_queries = 128};
+  static_assert(kKeys.items(128, 1000) == 1 && kKeys.items(1, 0) == 1);
+  static_assert(kKeys.items(129, 1000) == 8 && kKeys.items(0, 1000) == 8);
+  static_assert(kKeys.leads(128, 1000) && !kKeys.leads(129, 1000) && !kKeys.leads(0, 1000));
+  ItemShape rows = kShape;
+  rows.few_queries = 128;
+  EXPECT_EQ(rows.items(128, 1000), 0);
+  EXPECT_EQ(rows.items(129, 1000), 2);
+  const auto batch = random_batch<std::int32_t>(3000, 300, 5);
+  check(batch, kKeys, 10);
+  check(batch, rows, 11);
+}
+
 TEST(Planner, OneGiantAmongTinyAndEmptyOnes) {
   std::vector<std::int64_t> q, kv;
   for (std::int64_t b = 0; b < 3000; ++b) {
