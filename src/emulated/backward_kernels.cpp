@@ -9,7 +9,8 @@ BackwardKernel<EmulatedQueue> kernel() {
   return backward_kernel<EmulatedQueue, EmulatedHopper, HeadDim, Of, Half, What>();
 }
 
-/// Those of src/cuda/CMakeLists.txt.
+/// Those of src/cuda/CMakeLists.txt, and for sequences of few queries, which wait there for a
+/// measurement.
 template <bool Half>
 void add_kernels(std::vector<BackwardKernel<EmulatedQueue>>& to) {
   using enum Queries;
