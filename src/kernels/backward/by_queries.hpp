@@ -303,13 +303,14 @@ struct BackwardByQueries {
       });
     });
   }
+  /// Where there are no more of them the first tile again: they must be the sequence's own.
   static JFA_DEVICE void load_statistics(const Params& p, const Work& work, int head, int queries,
                                          Mbarrier& full, Statistics& lse, Statistics& delta) {
     constexpr std::uint32_t kBytes = kQueries * sizeof(float);
     const float* rows =
         p.statistics + 2 * kQueries * (head * p.head_tiles + M::load_shared(&work.statistics));
-    for (int row = 0; row < C.queries; row += kQueries, rows += 2 * kQueries) {
-      if (!C.shared && row >= queries) rows = no_rows(p.statistics, p.head_tiles);
+    for (int row = 0; row < C.queries; row += kQueries) {
+      if (row > 0 && row < queries) rows += 2 * kQueries;
       M::bulk_load(lse.elements + row, rows, kBytes, &full);
       M::bulk_load(delta.elements + row, rows + kQueries, kBytes, &full);
     }

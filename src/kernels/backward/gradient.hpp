@@ -46,15 +46,9 @@ JFA_DEVICE float dot(const Pack<T, 8>& a, const Pack<T, 8>& b) {
 JFA_DEVICE std::int64_t first_statistics_tile(int row, int sequence) {
   return row / kStatisticsRows + sequence;
 }
-/// Tiles of one head: room for every way to share `rows` rows out to `batch` sequences. The last of
-/// them is no sequence's.
+/// Tiles of one head: room for every way to share `rows` rows out to `batch` sequences.
 inline std::int64_t statistics_tiles(std::int64_t rows, std::int64_t batch) {
   return rows / kStatisticsRows + batch + 1;
-}
-
-/// The tile of no sequence's rows, for who reads more of them than a sequence has.
-JFA_DEVICE auto* no_rows(auto* statistics, std::int64_t head_tiles) {
-  return statistics + 2 * kStatisticsRows * (head_tiles - 1);
 }
 
 /// By what prepared scores are multiplied for units of log2. Unlike the forward kernel, which needs

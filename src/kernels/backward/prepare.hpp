@@ -170,16 +170,10 @@ struct PrepareBackward {
     const std::int64_t first = std::int64_t{kThreads} * M::block_index() + M::thread_index();
     const std::int64_t step = std::int64_t{kThreads} * M::grid_size();
     if (first == 0) M::store_global(p.ticket, 0);
-    if constexpr (K::kFew) {
-      float* tile = no_rows(p.statistics, p.head_tiles);
-      if (first < 32)
-        note_statistics<M>(tile, 0, noted_lse(-__builtin_inff()), 0, true, M::lane(), 32);
-    } else {
-      clear(p, first, step);
-    }
+    if constexpr (!K::kFew) clear(p, first, step);
   }
 
-  /// All but statistics.
+  /// All but statistics of rows.
   static JFA_DEVICE void clear(const Params& p, std::int64_t first, std::int64_t step) {
     for (std::int64_t i = first; p.turns != nullptr && i < p.heads * p.head_tiles; i += step) {
       M::store_global(p.turns + i, 0);
