@@ -259,7 +259,16 @@ TEST(BackwardFewEmulated, HeadDimsAndTypes) {
   }
 }
 
-TEST(BackwardFewEmulated, Masks) { check_gradient_masks<FewMasked>(); }
+TEST(BackwardFewEmulated, Masks) {
+  check_gradient_masks<FewMasked>();
+  std::uint64_t turn = 0;
+  for (const Window window : {Window{3, -1}, Window{100, 20}, Window{0, 0}, Window{60, -1}}) {
+    Case c = small_case({128, 100, 65, 128}, {300, 128, 129, 60});
+    c.window = window;
+    check_turn<FewMasked>(c, turn++);
+    if (HasFatalFailure()) return;
+  }
+}
 
 TEST(BackwardFewEmulated, GapsAndCapacity) { check_gradient_gaps<FewPlain>(); }
 

@@ -72,7 +72,7 @@ JFA_DEVICE void hide_transposed(Scores& s, const Mask& mask, int first_key, int 
   if (queries < Scores::kCols) {
     s.apply([&](int, int col, float& v) { v = col < queries ? v : hidden; });
   }
-  if (mask.touches(first_key, Scores::kRows)) {
+  if (mask.touches(first_key, Scores::kRows, Scores::kCols)) {
     s.apply([&](int row, int col, float& v) { v = mask.sees(col, first_key + row) ? v : hidden; });
   }
 }

@@ -255,7 +255,7 @@ struct KeyGroup {
   /// Whether there are scores of the tile to be hidden: asked before they are there, since what
   /// stands between S^T and P^T holds the tensor cores up.
   JFA_DEVICE bool hides_some() const {
-    return queries_left() < K::kQueries || mask().touches(key(), K::kGroupKeys);
+    return queries_left() < K::kQueries || mask().touches(key(), K::kGroupKeys, K::kQueries);
   }
   JFA_DEVICE int queries_left() const { return known<M>(now->q_length) - place.tile * K::kQueries; }
   /// The group's first key, in its sequence.

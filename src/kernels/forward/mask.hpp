@@ -5,9 +5,9 @@
 //   some_keys(params, queries, extent)   the keys that at least one of the queries may see
 //   all_keys(params, queries, extent)    the keys that each of the queries sees
 //   queries(params, keys, extent)        the queries that may see some of the keys
-//   Mask(params, rows)                   for up to 64 rows: `rows` says where they stand
-//   touches(first_key, keys)             whether it hides some of these keys from some of the rows
-//   sees(row, key)                       for a row 0 .. 63
+//   Mask(params, rows)                   for rows of a tile: `rows` says where they stand
+//   touches(first_key, keys, rows)       whether it hides some of these keys from some of the rows
+//   sees(row, key)                       for a row 0 .. rows - 1
 //   kSharesKeys                          whether the tiles of a sequence all see the same keys
 //   kListed                              whether lists say which blocks a tile visits
 // `queries` is not empty. A block of keys is masked element by element only where some of it is
@@ -19,7 +19,8 @@
 
 namespace jfa::inline JFA_BACKEND {
 
-/// The 64 rows of a warpgroup: row r is query `first` + (r >> pack_log2) of the sequence.
+/// Rows of a tile, 64 of a warpgroup's or a multiple: row r is query `first` + (r >> pack_log2) of
+/// the sequence.
 struct TileRows {
   int first;
   int pack_log2;
@@ -69,7 +70,9 @@ struct NoMask {
     return {0, extent.q_length};
   }
   JFA_DEVICE NoMask(const Params&, const TileRows& rows) : kv_length(rows.kv_length) {}
-  JFA_DEVICE bool touches(int first_key, int keys) const { return first_key + keys > kv_length; }
+  JFA_DEVICE bool touches(int first_key, int keys, int /*rows*/) const {
+    return first_key + keys > kv_length;
+  }
   JFA_DEVICE bool sees(int /*row*/, int key) const { return key < kv_length; }
 };
 
@@ -110,10 +113,10 @@ struct WindowMask {
         pack_log2(rows.pack_log2),
         kv_length(rows.kv_length),
         window(p) {}
-  JFA_DEVICE bool touches(int first_key, int keys) const {
+  JFA_DEVICE bool touches(int first_key, int keys, int rows) const {
     const int last = first_key + keys - 1;
     return last >= kv_length || last > position + window.right ||
-           first_key < position + (63 >> pack_log2) - window.left;
+           first_key < position + ((rows - 1) >> pack_log2) - window.left;
   }
   JFA_DEVICE bool sees(int row, int key) const {
     const int at = position + (row >> pack_log2);
