@@ -117,6 +117,41 @@ TEST(BackwardByKeysEmulated, ScalesSoftcapAndLseGradients) {
   check_gradient_scales<Plain64, BackwardByKeys<M, kDim64, WindowMask, CappedScores>>();
 }
 
+// Tiles of 128 queries.
+
+constexpr BackwardConfig kTall64 = {.head_dim = 64, .queries = 128, .dq_slots = 2};
+using Tall = BackwardByKeys<M, kTall64>;
+using TallMasked = BackwardByKeys<M, kTall64, WindowMask>;
+
+TEST(BackwardTallTilesEmulated, LengthGrid) {
+  check_gradient_grid<Tall>({0, 1, 64, 65, 127, 128, 129}, {0, 1, 65, 128, 129});
+}
+
+TEST(BackwardTallTilesEmulated, MixedLengthsUnderEverySchedule) {
+  check_every_schedule<Tall>(small_case({260, 0, 64, 200, 1, 130}, {1, 5, 0, 260, 300, 129}));
+}
+
+TEST(BackwardTallTilesEmulated, Masks) { check_gradient_masks<TallMasked>(); }
+
+TEST(BackwardTallTilesEmulated, GroupedHeads) { check_gradient_groups<Tall, TallMasked>(); }
+
+TEST(BackwardTallTilesEmulated, BroadcastQueries) { check_gradient_broadcast<Tall, TallMasked>(); }
+
+TEST(BackwardTallTilesEmulated, GapsAndCapacity) { check_gradient_gaps<Tall>(); }
+
+TEST(BackwardTallTilesEmulated, ScalesSoftcapAndLseGradients) {
+  check_gradient_scales<Tall, BackwardByKeys<M, kTall64, WindowMask, CappedScores>>();
+}
+
+TEST(BackwardTallTilesEmulated, Partners) {
+  for (std::uint64_t turn = 0; turn < 7; ++turn) {
+    Case c = small_case({130, 70, 1, 300, 600, 0}, {256, 129, 300, 200, 150, 200});
+    c.window = turn % 2 == 0 ? Window{} : Window{-1, 0};
+    check_turn<TallMasked>(c, turn, {}, 4);
+    if (HasFatalFailure()) return;
+  }
+}
+
 Case shared_case(std::int64_t rows, std::vector<std::int64_t> kv_lengths) {
   Case c = small_case({}, std::move(kv_lengths));
   c.broadcast_q = true;

@@ -48,12 +48,16 @@ namespace jfa::inline JFA_BACKEND {
 
 /// For tensors of up to `head_dim` columns, 64 or 128.
 constexpr BackwardConfig blackwell_backward_config(int head_dim, bool half) {
-  return {.head_dim = head_dim, .kv_slots = head_dim == 64 ? 2 : 1, .dq_slots = 2, .half = half};
+  return {.head_dim = head_dim,
+          .queries = 128,
+          .kv_slots = head_dim == 64 ? 2 : 1,
+          .dq_slots = 2,
+          .half = half};
 }
 
 template <BackwardConfig C>
 inline constexpr KeyBlocksShape kBlackwellShape = {
-    .keys = 128, .out_rows = 128, .out_cols = C.head_dim, .queries = 128, .pairs = false};
+    .keys = 128, .out_rows = 128, .out_cols = C.head_dim, .dq_rows = 128, .pairs = false};
 
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy = NoMask,
           template <class> class ScorePolicy = ScaledScores>
@@ -141,7 +145,7 @@ struct BackwardBlackwell
       smem.q_ring.fill(q, [&](auto&, Mbarrier& full) {
         Statistics& of = smem.statistics[q.slot];
         tiles.load_q(full, smem.q[q.slot], work, place);
-        tiles.load_statistics(full, of.lse, of.delta, work, place);
+        tiles.load_statistics(full, of.lse[0].elements, of.delta[0].elements, work, place);
       });
       smem.dout_ring.fill(dout, [&](auto&, Mbarrier& full) {
         tiles.load_dout(full, smem.dout[dout.slot], work, place);

@@ -53,7 +53,7 @@ struct BackwardByKeys
   using typename Base::Mask;
   using typename Base::Params;
   using typename Base::QTile;
-  using typename Base::RowTile;
+  using typename Base::Statistics;
   using typename Base::T;
   using typename Base::Work;
   using DqLayout = DqOfFragments;
@@ -67,12 +67,13 @@ struct BackwardByKeys
   static constexpr int kProduceRegs = Mask::kListed ? 96 : 32;
   static constexpr int kKeyRegs = Mask::kListed ? 176 : 208;
   static constexpr bool kOwnTiles = false;  // dQ is made of both halves of the keys
+  static_assert(kQueries == 64 || !Mask::kListed, "a half of the keys is named for 64 queries");
 
   using DsTile = Tile<M, T, kGroups * kGroupKeys, kQueries>;  // split: twice the same
   /// 64 columns of dQ, to be written or to be added.
   union DqPart {
     typename Base::DqPart rounded;
-    float sums[4][kQueries / 4 * 64];  // a warp's
+    float sums[4][16 * 64];  // a warp's
   };
   struct Kv {
     KvTile k;
@@ -81,15 +82,15 @@ struct BackwardByKeys
 
   static constexpr int kKeyWarps = 4 * kGroups;
   static constexpr int kReaders = 2 + 4 + kKeyWarps;  // warps that read work
-  static constexpr int kTileBytes = 2 * (sizeof(QTile) + sizeof(RowTile));
+  static constexpr int kTileBytes = 2 * (sizeof(QTile) + sizeof(Statistics));
   struct Smem {
     Kv kv[C.kv_slots];
     QTile q[C.q_slots];
     QTile dout[C.q_slots];
     DsTile ds[C.ds_slots];
     DqPart dq[C.dq_slots];
-    RowTile lse[C.q_slots];
-    RowTile delta[C.q_slots];
+    Statistics lse[C.q_slots];
+    Statistics delta[C.q_slots];
     typename Base::Visits visits[kWorkSlots];
     Ring<M, "work", Work, kWorkSlots, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
     Ring<M, "k, v", Apart<sizeof(Kv)>, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<4 + kKeyWarps>>>

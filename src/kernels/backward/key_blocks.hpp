@@ -11,6 +11,7 @@ namespace jfa::inline JFA_BACKEND {
 
 struct BackwardConfig {
   int head_dim = 128;  // of the tiles; tensors may have less
+  int queries = 64;    // a tile
   int kv_slots = 2;
   int q_slots = 2;
   int ds_slots = 1;
@@ -32,7 +33,7 @@ struct KeyBlocksShape {
   int keys;  // a block
   int out_rows;
   int out_cols;
-  int queries = 64;   // a tile
+  int dq_rows = 64;   // a copy of dQ
   bool pairs = true;  // partners work on sequences of two blocks of keys: partners.hpp
 };
 
@@ -66,13 +67,14 @@ struct KeyBlocks {
   static constexpr int kClusterSize = 1;
   static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kKeys = Shape.keys;
-  static constexpr int kQueries = Shape.queries;
+  static constexpr int kQueries = C.queries;
   static constexpr int kStatisticsTiles = kQueries / kStatisticsRows;
   static_assert(kQueries % kStatisticsRows == 0, "tiles of statistics fill a tile of queries");
 
   using QTile = Tile<M, T, kQueries, C.head_dim>;
   using KvTile = Tile<M, T, kKeys, C.head_dim>;
-  using DqPart = Tile<M, T, kQueries, 64>;
+  using DqPart = Tile<M, T, Shape.dq_rows, 64>;
+  using Statistics = Tile<M, float, 1, kQueries, Swizzle::None>;  // lse or delta of a tile
   using RowTile = Tile<M, float, 1, kStatisticsRows, Swizzle::None>;
   using OutView = TileView<M, T, Shape.out_rows, Shape.out_cols, Swizzle::B128, kKeys>;
 

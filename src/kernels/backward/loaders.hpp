@@ -66,19 +66,18 @@ struct QueryTiles {
     load_rows(full, to, p.dout, M::load_shared(&work.out_begin), work, place);
   }
   /// Where the sequence has no more of them the tile's first again: they must be numbers.
-  JFA_DEVICE void load_statistics(Mbarrier& full, typename K::RowTile* lse,
-                                  typename K::RowTile* delta, const Work& work,
+  JFA_DEVICE void load_statistics(Mbarrier& full, float* lse, float* delta, const Work& work,
                                   const Place& place) const {
     constexpr std::uint32_t kBytes = kStatisticsRows * sizeof(float);
     const int head = M::load_shared(&work.q_head) + place.head;
     const std::int64_t tile = M::load_shared(&work.statistics) + place.tile * K::kStatisticsTiles;
     const float* rows = p.statistics + 2 * kStatisticsRows * (head * p.head_tiles + tile);
     JFA_UNROLL
-    for (int i = 0; i < K::kStatisticsTiles; ++i) {
-      const int row = place.tile * K::kQueries + i * kStatisticsRows;
+    for (int i = 0; i < K::kQueries; i += kStatisticsRows) {
+      const int row = place.tile * K::kQueries + i;
       if (i > 0 && row < M::load_shared(&work.q_length)) rows += 2 * kStatisticsRows;
-      M::bulk_load(lse[i].elements, rows, kBytes, &full);
-      M::bulk_load(delta[i].elements, rows + kStatisticsRows, kBytes, &full);
+      M::bulk_load(lse + i, rows, kBytes, &full);
+      M::bulk_load(delta + i, rows + kStatisticsRows, kBytes, &full);
     }
   }
 
@@ -105,7 +104,8 @@ struct TileLoader {
       smem.tile_ring.fill(to, [&](auto&, Mbarrier& full) {
         tiles.load_q(full, smem.q[to.slot], work, place);
         tiles.load_dout(full, smem.dout[to.slot], work, place);
-        tiles.load_statistics(full, &smem.lse[to.slot], &smem.delta[to.slot], work, place);
+        tiles.load_statistics(full, smem.lse[to.slot].elements, smem.delta[to.slot].elements, work,
+                              place);
       });
     });
   }

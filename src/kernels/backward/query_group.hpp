@@ -13,7 +13,16 @@ struct QueryGroup {
   using Mask = typename K::Mask;
   using Smem = typename K::Smem;
   using Work = typename K::Work;
-  static constexpr int kColumns = 64;  // at a time
+  /// dQ of a tile is made in parts of 64 rows and columns, columns of the same rows first.
+  static constexpr int kPart = 64;
+  static constexpr int kColumnParts = K::C.head_dim / kPart;
+  static constexpr int kParts = K::kQueries / kPart * kColumnParts;
+  static JFA_DEVICE int row_of(int part) {
+    return kParts > kColumnParts ? part / kColumnParts * kPart : 0;
+  }
+  static JFA_DEVICE int column_of(int part) {
+    return (part - row_of(part) / kPart * kColumnParts) * kPart;
+  }
 
   static constexpr int kWarpRows = 16;
   /// The warp's rows of the work in hand, from its part of a tile on.
@@ -33,7 +42,7 @@ struct QueryGroup {
   bool both = false;         // halves of the block's keys
   DqWay way = DqWay::Write;  // of the work in hand
   Partners<K> partners;
-  Fragment<M, kColumns> dq;
+  Fragment<M, kPart> dq;
 
   JFA_DEVICE QueryGroup(const typename K::Params& params, Smem& memory)
       : p(params),
@@ -89,9 +98,9 @@ struct QueryGroup {
   /// dQ added to that tile of the task's own.
   JFA_DEVICE void keep(int tile) {
     float* to = p.dq_kept + std::int64_t{tile} * (K::kQueries * K::C.head_dim);
-    for (int column = 0; column < K::C.head_dim; column += kColumns) {
-      multiply(column, false);
-      store_kept<true>(to + column * K::kQueries, dq);
+    for (int part = 0; part < kParts; ++part) {
+      multiply(part, false);
+      store_kept<true>(to + part * (kPart * kPart), dq);
     }
   }
 
@@ -102,14 +111,14 @@ struct QueryGroup {
     if (shared) partners.wait();
     const bool first = shared && partners.first();
     const bool second = shared && !first;
-    for (int column = 0; column < K::C.head_dim; column += kColumns) {
-      float* handed = shared ? partners.tile() + column * K::kQueries : nullptr;
+    for (int part = 0; part < kParts; ++part) {
+      float* handed = shared ? partners.tile() + part * (kPart * kPart) : nullptr;
       if (second) load_kept(dq, handed);
-      multiply(column, second);
+      multiply(part, second);
       if (first) {
         store_kept<false>(handed, dq);
       } else {
-        send(work, head, tile, column);
+        send(work, head, tile, part);
       }
     }
     if (!shared) return;
@@ -117,24 +126,25 @@ struct QueryGroup {
     partners.done(lead);
   }
 
-  /// 64 columns of dS K, from those halves of the keys that there are.
-  JFA_DEVICE void multiply(int column, bool adds) {
-    if (column == 0) smem.ds_ring.wait(ds);
-    multiply_halves(column, adds);
-    if (column + kColumns == K::C.head_dim) smem.ds_ring.release(ds);
+  /// A part of dS K, from those halves of the keys that there are.
+  JFA_DEVICE void multiply(int part, bool adds) {
+    if (part == 0) smem.ds_ring.wait(ds);
+    multiply_halves(part, adds);
+    if (part + 1 == kParts) smem.ds_ring.release(ds);
   }
-  JFA_DEVICE void multiply_halves(int column, bool adds) {
+  JFA_DEVICE void multiply_halves(int part, bool adds) {
     if constexpr (K::kKeys > 64) {
-      if (both) return multiply_keys<K::kKeys>(column, adds);
+      if (both) return multiply_keys<K::kKeys>(part, adds);
     }
-    multiply_keys<64>(column, adds);
+    multiply_keys<64>(part, adds);
   }
   template <int Keys>
-  JFA_DEVICE void multiply_keys(int column, bool adds) {
+  JFA_DEVICE void multiply_keys(int part, bool adds) {
+    const auto slopes = smem.ds[ds.slot].view().template rows<Keys>(0);
     const auto keys = smem.kv[kv.slot].k.view().template rows<Keys>(0);
     M::wgmma_fence();  // dQ, read by threads, before it is written
-    wgmma(dq, transposed(smem.ds[ds.slot].view().template rows<Keys>(0)),
-          transposed(keys.template cols<kColumns>(column)), adds);
+    wgmma(dq, transposed(slopes.template cols<kPart>(row_of(part))),
+          transposed(keys.template cols<kPart>(column_of(part))), adds);
     M::wgmma_commit();
     wgmma_wait<0>(dq);
   }
@@ -143,11 +153,12 @@ struct QueryGroup {
   /// says where a thread's values lie.
   JFA_DEVICE void add(const Rows& rows, int head, int tile) {
     using Layout = typename K::DqLayout;
-    const int left = rows.left - tile * K::kQueries;
-    const int row = rows.first + tile * K::kQueries;
     JFA_UNROLL
-    for (int column = 0; column < K::C.head_dim; column += kColumns) {
-      multiply(column, false);
+    for (int part = 0; part < kParts; ++part) {
+      multiply(part, false);
+      const int column = column_of(part);
+      const int left = rows.left - tile * K::kQueries - row_of(part);
+      const int row = rows.first + tile * K::kQueries + row_of(part);
       const int width = Layout::summed_width(p.head_dim, column);
       if (left <= 0 || width <= 0) continue;
       auto& staged = smem.dq[slot].sums[M::warp_index() % 4];
@@ -171,7 +182,7 @@ struct QueryGroup {
     const int swap = (row + in_warp) % 2 * 16;
     to += in_warp * width + 2 * dq.first_col();
     JFA_UNROLL
-    for (int i = 0; i < kColumns; i += 16) {
+    for (int i = 0; i < kPart; i += 16) {
       if (i >= width) break;
       const float* v = dq.values + i / 2;
       auto* upper = reinterpret_cast<Pack<float, 4>*>(to + (i % 32 == 0 ? i + swap : i - swap));
@@ -181,7 +192,7 @@ struct QueryGroup {
   }
 
   /// dQ to dq.
-  JFA_DEVICE void send(const Work& work, int head, int tile, int column) {
+  JFA_DEVICE void send(const Work& work, int head, int tile, int part) {
     auto& to = smem.dq[0].rounded;
     if (lead) wait_read<M>();
     meet();  // the copy before has read it
@@ -190,8 +201,8 @@ struct QueryGroup {
     meet();
     if (!lead) return;
     const RaggedRows rows{M::load_shared(&work.q_begin), M::load_shared(&work.q_length)};
-    const int at[5] = {column, M::load_shared(&work.q_head) + head, rows.at(tile * K::kQueries),
-                       rows.end(), kRaggedRows};
+    const int at[5] = {column_of(part), M::load_shared(&work.q_head) + head,
+                       rows.at(tile * K::kQueries + row_of(part)), rows.end(), kRaggedRows};
     tma_store(p.dq, at, to);
     M::bulk_commit();
   }
