@@ -43,6 +43,14 @@ void launch_by_queries() {
   launch_passes<BackwardByQueries<Hopper, C, WindowMask>>();
 }
 
+/// Sequences of few queries, as launched.
+template <int HeadDim, bool Half>
+void launch_few() {
+  using K = BackwardByQueries<Hopper, by_queries_config(HeadDim, 128, Half, false), WindowMask>;
+  launch<PrepareBackward<K>>(1, {}, nullptr);
+  launch<K>(1, {}, nullptr);
+}
+
 template <int HeadDim, bool Half, template <class> class Mask,
           template <class> class Scores = ScaledScores>
 void launch_apart() {
@@ -66,11 +74,14 @@ void launch_all() {
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 64, .queries = 64}>();
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 64}>();
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 128}>();
-  launch_by_queries<by_queries_config(64, 128, false, false)>();
-  launch_by_queries<by_queries_config(128, 128, false, false)>();
-  launch_by_queries<by_queries_config(128, 128, true, false)>();
+  launch_few<64, false>();
+  launch_few<128, false>();
+  launch_few<128, true>();
   launch_backward<64>();
   launch_backward<128>();
+  constexpr BackwardConfig kTall = {.head_dim = 64, .queries = 128, .dq_slots = 2};
+  launch_passes<BackwardByKeys<Hopper, kTall>>();
+  launch_passes<BackwardByKeys<Hopper, kTall, WindowMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(64, false, true), ListedMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(128, false, true), ListedMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(256, false, false), WindowMask>>();

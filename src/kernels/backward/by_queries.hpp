@@ -280,21 +280,21 @@ struct BackwardByQueries {
     });
   }
 
-  /// dO and statistics first, which have a place while the task before goes on.
+  /// dO and statistics first, which have a place while the task before goes on. What is read of the
+  /// work is in no register between copies: the role has few.
   static JFA_DEVICE void load_rows(const Params& p, Smem& smem) {
     auto q = smem.q_ring.writer();
     auto to = smem.rows_ring.writer();
     for_each_work<M>(smem.work, &Work::blocks, [&](const Work& work) {
-      const int head = M::load_shared(&work.head);
-      const int queries = C.shared ? p.q_rows : M::load_shared(&work.q_length);
       const auto load = [&](Mbarrier& full, RowsTile& tile, const auto& map, int begin) {
-        const RaggedRows rows{begin, queries};
-        tma_load(full, tile, map, {0, head, rows.at(0), rows.end(), kRaggedRows});
+        const RaggedRows rows{begin, C.shared ? p.q_rows : M::load_shared(&work.q_length)};
+        tma_load(full, tile, map,
+                 {0, M::load_shared(&work.head), rows.at(0), rows.end(), kRaggedRows});
       };
       if (M::load_shared(&work.blocks) > 0) {
         smem.rows_ring.fill(to, [&](auto&, Mbarrier& full) {
           load(full, smem.dout[to.slot], p.dout, M::load_shared(&work.out_begin));
-          load_statistics(p, work, head, queries, full, smem.lse[to.slot], smem.delta[to.slot]);
+          load_statistics(p, work, full, smem.lse[to.slot], smem.delta[to.slot]);
         });
       }
       if (M::load_shared(&work.first_of_task) == 0) return;
@@ -304,13 +304,16 @@ struct BackwardByQueries {
     });
   }
   /// Where there are no more of them the first tile again: they must be the sequence's own.
-  static JFA_DEVICE void load_statistics(const Params& p, const Work& work, int head, int queries,
-                                         Mbarrier& full, Statistics& lse, Statistics& delta) {
+  static JFA_DEVICE void load_statistics(const Params& p, const Work& work, Mbarrier& full,
+                                         Statistics& lse, Statistics& delta) {
     constexpr std::uint32_t kBytes = kQueries * sizeof(float);
-    const float* rows =
-        p.statistics + 2 * kQueries * (head * p.head_tiles + M::load_shared(&work.statistics));
+    const float* rows = p.statistics + 2 * kQueries *
+                                           (M::load_shared(&work.head) * p.head_tiles +
+                                            M::load_shared(&work.statistics));
+    JFA_UNROLL
     for (int row = 0; row < C.queries; row += kQueries) {
-      if (row > 0 && row < queries) rows += 2 * kQueries;
+      const bool there = C.shared || row < M::load_shared(&work.q_length);
+      if (row > 0 && there) rows += 2 * kQueries;
       M::bulk_load(lse.elements + row, rows, kBytes, &full);
       M::bulk_load(delta.elements + row, rows + kQueries, kBytes, &full);
     }

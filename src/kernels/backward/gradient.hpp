@@ -139,12 +139,14 @@ struct DqOfFragments {
     return std::int64_t{columns} * rows + std::int64_t{row} * summed_width(head_dim, column) +
            in_row;
   }
-  /// Where a kept tile of `head_dim` columns holds columns col and col + 1 of a row; col is even.
-  /// It is one fragment of 64 x 64 after another.
-  static JFA_DEVICE int kept_place(int row, int col, int head_dim) {
-    const int fragment = row / 64 * (head_dim / 64) + col / 64;
+  /// A kept tile of `head_dim` columns is one fragment of 64 x 64 after another: where that of a
+  /// row and column begins, and where it holds columns col and col + 1 of a row; col is even.
+  static JFA_DEVICE int kept_part(int row, int column, int head_dim) {
+    return (row / 64 * (head_dim / 64) + column / 64) * (64 * 64);
+  }
+  static JFA_DEVICE int kept_place(int row, int col) {
     const int thread = row % 64 / 16 * 32 + row % 8 * 4 + col / 2 % 4;
-    return fragment * 64 * 64 + (col % 64 / 8 * 128 + thread) * 4 + row / 8 % 2 * 2;
+    return (col / 8 * 128 + thread) * 4 + row / 8 % 2 * 2;
   }
 };
 /// Of a RowFragment: rows one after another, which copies add to.
@@ -155,9 +157,8 @@ struct DqOfRows {
                                               int column) {
     return (std::int64_t{row} * heads + head) * head_dim + column;
   }
-  static JFA_DEVICE int kept_place(int row, int col, int) {
-    return (col / 4 * 128 + row) * 4 + col % 4;
-  }
+  static JFA_DEVICE int kept_part(int, int column, int) { return column / 64 * (64 * 128); }
+  static JFA_DEVICE int kept_place(int row, int col) { return (col / 4 * 128 + row) * 4 + col % 4; }
 };
 /// Elements of dq_sum, room for either.
 inline std::int64_t summed_size(std::int64_t rows, int heads, int head_dim) {

@@ -220,10 +220,11 @@ struct FinishBackward {
 
   /// Adds 8 columns of a row of a kept tile.
   static JFA_DEVICE void add_kept(float (&to)[8], const float* tile, int row, int column) {
+    const float* part = tile + K::DqLayout::kept_part(row, column, K::C.head_dim);
     JFA_UNROLL
     for (int k = 0; k < 8; k += 2) {
       const auto pair = M::load_global(reinterpret_cast<const Pack<float, 2>*>(
-          tile + K::DqLayout::kept_place(row, column + k, K::C.head_dim)));
+          part + K::DqLayout::kept_place(row, column % 64 + k)));
       to[k] += pair.values[0];
       to[k + 1] += pair.values[1];
     }
