@@ -393,6 +393,15 @@ std::vector<Subject> backward_subjects() {
           backward_subject("backward_listed", listed, {}, 2)};
 }
 
+/// The work must be what the subject is for, whatever decides on that.
+MakeGradientWork few_queries_work(const Case& c) {
+  return [make = gradient_work(c, {}, 1)] {
+    auto work = make();
+    if (work->kernel->traits.few_from == 0) throw std::logic_error("no kernel of few queries");
+    return work;
+  };
+}
+
 /// dQ apart from dK and dV; with sequences of few queries, of one tile and of two, without keys,
 /// more blocks of keys than slots, beside one of many.
 std::vector<Subject> apart_subjects() {
@@ -408,7 +417,10 @@ std::vector<Subject> apart_subjects() {
   few.window = {-1, 20};
   return {backward_subject("backward_apart", c, deterministic, 2),
           backward_subject("backward_apart_wide", wide, deterministic, 1),
-          backward_subject("backward_few", few, {}, 1)};
+          lazy_subject("backward_few", few_queries_work(few),
+                       [](const GradientWork& work, const RunOptions& run) {
+                         return work.run(run, nullptr);
+                       })};
 }
 
 /// Blackwell's kernel: blocks of keys of one visit and of several, more of none than there are

@@ -7,6 +7,7 @@
 //   kPlannerThreads             threads of the planner
 //   kRowBlocks                  blocks of a pass over rows, at most, for each persistent one
 //   kListThreads                threads of those that transpose lists
+//   kFewTasks                   pairs of a sequence and a head that keep its blocks busy
 #pragma once
 
 #include <algorithm>

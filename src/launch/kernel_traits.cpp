@@ -16,6 +16,14 @@ bool share_queries(const Problem& problem, int queries) noexcept {
          problem.heads_q == problem.heads_kv && problem.window.left < 0;
 }
 
+/// Whether a kernel for sequences of few queries serves a problem well: hardly one of more than
+/// 128, and more than two blocks of keys, on average; as many tasks as keep a GPU busy.
+bool has_few_queries(const Problem& problem, std::int64_t tasks) noexcept {
+  return !problem.broadcast_q && problem.heads_q == problem.heads_kv &&
+         problem.batch * problem.heads_q >= tasks && problem.q.rows <= 96 * problem.batch &&
+         problem.k.rows > 256 * problem.batch && problem.window.left < 0;
+}
+
 }  // namespace
 
 std::string describe(const KernelTraits& traits) {
@@ -25,8 +33,8 @@ std::string describe(const KernelTraits& traits) {
          (traits.shared_queries > 0
               ? ", up to " + std::to_string(traits.shared_queries) + " broadcast queries"
               : "") +
-         (traits.apart ? ", dq apart" : "") + (traits.few ? ", few queries" : "") +
-         (traits.same_bits ? "" : ", not deterministic");
+         (traits.apart ? ", dq apart" : "") + (traits.few_from > 0 ? ", few queries" : "") +
+         (traits.same_bits ? "" : ", deterministic with broadcast queries only");
 }
 
 bool wants_apart(const Problem& problem) noexcept {
@@ -39,17 +47,11 @@ bool wants_apart(const Problem& problem) noexcept {
          2 * problem.q.rows > keys;
 }
 
-bool wants_few(const Problem& problem) noexcept {
-  // Hardly a sequence of more than 128 queries, and more than two blocks of keys, on average.
-  return problem.q.rows <= 96 * problem.batch && problem.k.rows > 256 * problem.batch &&
-         problem.window.left < 0;
-}
-
 bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept {
   return traits.dtype == problem.q.dtype && traits.head_dim >= problem.head_dim &&
          (traits.masked || !is_masked(problem)) && traits.capped == (problem.softcap > 0) &&
          (traits.listed || !problem.block_sparse) && (!traits.apart || !problem.broadcast_q) &&
-         (!traits.few || problem.heads_q == problem.heads_kv) &&
+         (traits.few_from == 0 || has_few_queries(problem, traits.few_from)) &&
          (traits.same_bits || problem.broadcast_q || !problem.deterministic) &&
          (traits.shared_queries == 0 || share_queries(problem, traits.shared_queries));
 }
@@ -64,16 +66,17 @@ int compare(const KernelTraits& a, const KernelTraits& b) noexcept {
 
 Status no_kernel(const char* direction, const Problem& problem,
                  const std::vector<std::string>& kernels) {
+  const bool backward = direction == std::string("backward");
   std::string built;
   for (const std::string& kernel : kernels) built += (built.empty() ? "" : "; ") + kernel;
-  return {ErrorCode::kUnsupported, "no " + std::string(direction) + " kernel of this build takes " +
-                                       name_of(problem.q.dtype) +
-                                       " with head_dim = " + std::to_string(problem.head_dim) +
-                                       (is_masked(problem) ? ", a window" : "") +
-                                       (problem.block_sparse ? ", mask.block_sparse" : "") +
-                                       (problem.softcap > 0 ? ", a softcap" : "") +
-                                       (problem.deterministic ? ", deterministic" : "") +
-                                       ", must be one that takes at least that: " + built};
+  return {ErrorCode::kUnsupported,
+          "no " + std::string(direction) + " kernel of this build takes " +
+              name_of(problem.q.dtype) + " with head_dim = " + std::to_string(problem.head_dim) +
+              (is_masked(problem) ? ", a window" : "") +
+              (problem.block_sparse ? ", mask.block_sparse" : "") +
+              (problem.softcap > 0 ? ", a softcap" : "") +
+              (backward && problem.deterministic ? ", deterministic" : "") +
+              ", must be one that takes at least that: " + built};
 }
 
 }  // namespace jfa

@@ -21,8 +21,10 @@ struct KernelTraits {
   int shared_queries = 0;
   bool apart =
       false;  ///< backward: dQ by a kernel of its own, no broadcast queries; same bits always
-  bool same_bits = true;  ///< also with other than broadcast queries, for equal calls
-  bool few = false;  ///< and sequences of few queries by one more, if heads of K and V are as many
+  bool same_bits = true;  ///< can keep them, also with other than broadcast queries
+  /// 0; or, apart, also with a kernel for sequences of few queries, which is worth it from so many
+  /// pairs of a sequence and a head on.
+  int few_from = 0;
 };
 
 /// "bf16 head_dim 128, masked": for people.
@@ -31,9 +33,6 @@ std::string describe(const KernelTraits& traits);
 /// Whether gradients are faster where dQ is made apart, or have to be the same bits always.
 bool wants_apart(const Problem& problem) noexcept;
 
-/// Whether a kernel of their own is worth it for sequences of few queries.
-bool wants_few(const Problem& problem) noexcept;
-
 /// Whether a kernel can compute a problem.
 bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept;
 
@@ -41,7 +40,7 @@ bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept;
 /// is: small tiles, nothing that the problem does not need.
 int compare(const KernelTraits& a, const KernelTraits& b) noexcept;
 inline bool better(const KernelTraits& a, const KernelTraits& b, const Problem& problem) noexcept {
-  if (a.few != b.few) return a.few == wants_few(problem);
+  if (a.few_from != b.few_from) return a.few_from > b.few_from;
   if (a.apart != b.apart) return a.apart == wants_apart(problem);
   return compare(a, b) < 0;
 }

@@ -192,13 +192,15 @@ BackwardKernel<Queue> backward_kernel() {
     using Any = typename Treated<What, BackwardFamily<M, kConfig>>::K;
     if constexpr (Of == Queries::Few) {
       static_assert(What == Treats::Window, "the others are not offered");
-      traits.few = true;
-      constexpr int kFew = 128;
-      using F = BackwardByQueries<M, by_queries_config(HeadDim, kFew, Half, false), WindowMask>;
-      return {traits, key_shape<K, kFew>, query_shape<Q, kFew>, apart_sizes<K>,
+      static_assert(!K::kPairs, "either pairs lead the plan or sequences of few queries do");
+      traits.few_from = Queue::kFewTasks;
+      constexpr int kMost = 128;
+      using F = BackwardByQueries<M, by_queries_config(HeadDim, kMost, Half, false), WindowMask>;
+      return {traits, key_shape<K, kMost>, query_shape<Q, kMost>, apart_sizes<K>,
               launch_few<F, Q, K, Queue>};
+    } else {
+      return {traits, key_shape<Any>, query_shape<Q>, apart_sizes<K>, launch_apart<Q, K, Queue>};
     }
-    return {traits, key_shape<Any>, query_shape<Q>, apart_sizes<K>, launch_apart<Q, K, Queue>};
   } else {
     static_assert(What == Treats::Window, "the others are not offered");
     traits.shared_queries = Of == Queries::Shared64 ? 64 : 128;

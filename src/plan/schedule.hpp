@@ -57,6 +57,13 @@ constexpr int half_octaves(int x) noexcept {
 /// hold 0 when no kernel runs that draws from them.
 inline constexpr int kPlanTickets = 5;
 
+/// Whether a sequence has few queries, up to `most`, and is a kernel's that works on all its keys
+/// in one block of the grid: more keys than this would keep it busy when the others are done.
+inline constexpr int kMostKeysOfFew = 8192;
+constexpr bool has_few(int most, int q_length, int kv_length) noexcept {
+  return q_length > 0 && q_length <= most && kv_length <= kMostKeysOfFew;
+}
+
 /// How a kernel cuts a sequence's queries into tiles, and tiles into items of work. An item is a
 /// run of tiles that share keys and values where these fit the kernel's buffers, else one tile.
 struct ItemShape {
@@ -75,12 +82,13 @@ struct ItemShape {
     return resident_keys > 0 && kv_length <= resident_keys ? run_tiles : 1;
   }
   constexpr int items(int q_length, int kv_length) const noexcept {
-    if (q_length <= few_queries) return 0;
+    if (has_few(few_queries, q_length, kv_length)) return 0;
     const int run = tiles_of_item(kv_length);
     return (tiles(q_length) + run - 1) / run;
   }
   /// Work of one item, in blocks of keys.
   constexpr int cost(int q_length, int kv_length) const noexcept {
+    if (has_few(few_queries, q_length, kv_length)) return 0;
     const int blocks = std::max(1, kv_length / block_keys + (kv_length % block_keys != 0 ? 1 : 0));
     return blocks * std::min(tiles(q_length), tiles_of_item(kv_length));
   }
@@ -105,24 +113,24 @@ struct KeyShape {
   constexpr std::int64_t tiles(int q_length) const noexcept {
     return std::int64_t{group} * (q_length / tile_rows + (q_length % tile_rows != 0 ? 1 : 0));
   }
-  constexpr bool few(int q_length) const noexcept {
-    return q_length > 0 && q_length <= few_queries;
+  constexpr bool few(int q_length, int kv_length) const noexcept {
+    return has_few(few_queries, q_length, kv_length);
   }
   /// Whether a pair works on the sequence.
   constexpr bool paired(int kv_length) const noexcept { return pairs && blocks(kv_length) == 2; }
   constexpr bool leads(int q_length, int kv_length) const noexcept {
-    return few(q_length) || paired(kv_length);
+    return few(q_length, kv_length) || paired(kv_length);
   }
   /// Whether any number of blocks of the grid add to the same queries.
   constexpr bool summed(int kv_length) const noexcept {
     return kv_length > block_keys && !paired(kv_length);
   }
   constexpr int items(int q_length, int kv_length) const noexcept {
-    return few(q_length) ? 1 : blocks(kv_length);
+    return few(q_length, kv_length) ? 1 : blocks(kv_length);
   }
   /// Work of one item, in visits of tiles; at least 1.
   constexpr int cost(int q_length, int kv_length) const noexcept {
-    const std::int64_t visits = few(q_length) ? blocks(kv_length) : tiles(q_length);
+    const std::int64_t visits = few(q_length, kv_length) ? blocks(kv_length) : tiles(q_length);
     return static_cast<int>(std::min<std::int64_t>(visits + 1, 1 << 30));
   }
 };

@@ -137,8 +137,8 @@ TEST_P(Isolation, OfSequencesOfFewQueries) {
   scenario.dtype = DType::kBf16;
   scenario.head_dim = 64;
   scenario.deterministic = true;
-  scenario.sequences = {{{1, 300}, {}}, {{64, 257}, {}}, {{30, 300}, {}}, {{3, 400}, {}},
-                        {{70, 65}, {}}, {{17, 270}, {}}, {{2, 300}, {}},  {{5, 290}, {}}};
+  scenario.sequences = {{{1, 600}, {}}, {{64, 557}, {}}, {{30, 600}, {}}, {{3, 800}, {}},
+                        {{70, 65}, {}}, {{17, 570}, {}}, {{2, 600}, {}},  {{5, 590}, {}}};
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Draw draw(seed);

@@ -99,14 +99,14 @@ TEST_P(Shapes, EveryLengthAroundATile) {
 }
 
 TEST_P(Shapes, FewQueriesOfManyKeys) {
-  Scenario scenario = of({{{1, 300}, {}},
+  Scenario scenario = of({{{1, 900}, {}},
                           {{128, 129}, {0, 2}},
-                          {{17, 700}, {3, 0}},
+                          {{17, 1300}, {3, 0}},
                           {{0, 64}, {}},
-                          {{64, 65}, {}},
+                          {{64, 665}, {}},
                           {{130, 200}, {}},
                           {{65, 0}, {}},
-                          {{5, 1000}, {}}});
+                          {{5, 1400}, {}}});
   scenario.group_size = 1;
   for (const std::int64_t head_dim : {64, 104}) {
     scenario.head_dim = head_dim;

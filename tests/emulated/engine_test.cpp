@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "batch/batch.hpp"
@@ -165,7 +166,8 @@ TEST(EmulatedEngine, RefusesWhatNoKernelComputes) {
   const std::string message = message_of([&] { wide.backward(); }, ErrorCode::kUnsupported);
   const std::string start =
       "no backward kernel of this build takes bf16 with head_dim = 136, a softcap, must be one "
-      "that takes at least that: bf16 head_dim 64, not deterministic; ";
+      "that takes at least that: bf16 head_dim 64, deterministic with broadcast queries "
+      "only; ";
   EXPECT_EQ(message.substr(0, start.size()), start);
   EXPECT_EQ(workspace_sizes(wide.inputs, wide.options, wide.execution).backward, 0U);
   for (std::int64_t i = 0; i < wide.dq.size(); ++i) ASSERT_EQ(wide.dq.at(i), 7);
@@ -204,6 +206,49 @@ TEST(EmulatedEngine, PlanServesDeterministicCallsAndOthers) {
     call.dq.fill(7);
     call.backward(&plan);
     EXPECT_EQ(std::vector<std::byte>(results, results + call.dq.bytes()), without_plan);
+  }
+}
+
+/// A kernel of their own takes sequences of few queries, which offsets decide on the device: under
+/// the same shapes there may be none, or ones with more keys.
+TEST(EmulatedEngine, OffsetsOfFewQueriesMayChange) {
+  Case c;
+  c.heads_q = c.heads_kv = 2;
+  c.head_dim = 64;
+  c.q_lengths = {20, 30, 140};
+  c.kv_lengths = {900, 300, 600};
+  Batch batch = make_batch(c, 1);
+  const Inputs inputs = batch.inputs();
+  Execution execution;
+  execution.device = Device::kEmulator;
+  HostTensor out(DType::kBf16, {190, 2, 64});
+  HostTensor lse(DType::kF32, {2, 190});
+  const HostTensor dout = random_tensor(DType::kBf16, {190, 2, 64}, 2);
+  HostTensor dq(DType::kBf16, {190, 2, 64});
+  HostTensor dk(DType::kBf16, {1800, 2, 64});
+  HostTensor dv(DType::kBf16, {1800, 2, 64});
+  for (const auto& [second, third] : {std::pair{20, 50}, {140, 160}, {0, 0}, {190, 190}}) {
+    batch.q_offsets->set(1, second);
+    batch.q_offsets->set(2, third);
+    std::vector<std::byte> first;
+    for (const bool deterministic : {false, true}) {
+      Options options;
+      options.deterministic = !deterministic;
+      const Plan plan(inputs, options, execution);
+      options.deterministic = deterministic;
+      forward(inputs, options, {out.view(), lse.lse_view()}, execution, &plan);
+      for (HostTensor* gradient : {&dq, &dk, &dv}) gradient->fill(NAN);
+      backward(inputs, options, {dout.view(), out.view(), lse.lse_view(), std::nullopt},
+               {dq.view(), dk.view(), dv.view()}, execution, &plan);
+      for (const HostTensor* gradient : {&dq, &dk, &dv}) {
+        for (std::int64_t i = 0; i < gradient->size(); ++i) {
+          ASSERT_FALSE(std::isnan(gradient->at(i))) << second << " " << third << ", value " << i;
+        }
+      }
+      const std::vector<std::byte> bits(dq.data(), dq.data() + dq.bytes());
+      if (first.empty()) first = bits;
+      EXPECT_EQ(bits, first) << second << " " << third;
+    }
   }
 }
 

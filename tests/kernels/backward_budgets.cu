@@ -75,6 +75,7 @@ void launch_all() {
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 64}>();
   launch_by_queries<BackwardByQueriesConfig{.head_dim = 128, .queries = 128}>();
   launch_few<64, false>();
+  launch_few<64, true>();
   launch_few<128, false>();
   launch_few<128, true>();
   launch_backward<64>();

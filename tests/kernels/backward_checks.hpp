@@ -125,7 +125,7 @@ class BackwardRun {
 
   template <class K>
   void compute(bool deterministic = false) {
-    if constexpr (requires { typename K::OfFew; }) few<typename K::OfFew>();
+    if constexpr (requires { typename K::OfFew; }) few<typename K::OfFew, typename K::OfKeys>();
     if constexpr (requires { typename K::OfQueries; }) {
       apart<typename K::OfQueries, typename K::OfKeys>();
     } else {
@@ -150,11 +150,11 @@ class BackwardRun {
     device_.template launch<FinishBackward<K>>(blocks, RowPass<K>::of(arguments_));
   }
 
-  /// Sequences of few queries by kernel F, which apart() then leaves alone.
-  template <class F>
+  /// Sequences of few queries by kernel F, which apart() then leaves alone, with its plan by keys.
+  template <class F, class K>
   void few() {
     arguments_.few_queries = F::C.queries;
-    arguments_.plan = plan(F::item_shape(arguments_));
+    arguments_.plan = plan(K::item_shape(arguments_));
     device_.template launch<PrepareBackward<F>>(arguments_.blocks, RowPass<F>::of(arguments_));
     device_.template launch<F>(arguments_.blocks, F::make_params(arguments_));
   }

@@ -66,10 +66,12 @@ TEST(Planner, FewQueries) {
   static_assert(kKeys.items(128, 1000) == 1 && kKeys.items(1, 0) == 1);
   static_assert(kKeys.items(129, 1000) == 8 && kKeys.items(0, 1000) == 8);
   static_assert(kKeys.leads(128, 1000) && !kKeys.leads(129, 1000) && !kKeys.leads(0, 1000));
+  static_assert(kKeys.leads(1, 8192) && !kKeys.leads(1, 8193));  // one block works on all of them
   ItemShape rows = kShape;
   rows.few_queries = 128;
   EXPECT_EQ(rows.items(128, 1000), 0);
   EXPECT_EQ(rows.items(129, 1000), 2);
+  EXPECT_EQ(rows.items(128, 8193), 1);
   const auto batch = random_batch<std::int32_t>(3000, 300, 5);
   check(batch, kKeys, 10);
   check(batch, rows, 11);

@@ -22,7 +22,7 @@ std::vector<Kernel> kernels() {
   std::vector<Kernel> all(4, Kernel{kByKeys});
   all[1].traits.apart = all[1].traits.same_bits = true;
   all[2].traits = all[1].traits;
-  all[2].traits.few = true;
+  all[2].traits.few_from = 100;
   all[3].traits.same_bits = true;
   all[3].traits.shared_queries = 64;
   return all;
@@ -52,7 +52,7 @@ std::string chosen(const Problem& problem, const std::vector<Kernel>& from = ker
 }
 
 TEST(KernelChoice, ByKeysForLongSequences) {
-  EXPECT_EQ(chosen(problem_of(2000, 2000)), ", not deterministic");
+  EXPECT_EQ(chosen(problem_of(2000, 2000)), ", deterministic with broadcast queries only");
 }
 
 TEST(KernelChoice, ApartForTheSameBitsAndSomeLengths) {
@@ -72,6 +72,12 @@ TEST(KernelChoice, FewQueriesOfManyKeys) {
   EXPECT_NE(chosen(problem), ", dq apart, few queries");
   EXPECT_NE(chosen(problem_of(60, 200)), ", dq apart, few queries");
   EXPECT_NE(chosen(problem_of(200, 2000)), ", dq apart, few queries");
+  problem = problem_of(60, 2000);
+  problem.window.left = 5;
+  EXPECT_NE(chosen(problem), ", dq apart, few queries");
+  problem.window.left = -1;
+  problem.batch = 49;  // too few tasks of two heads
+  EXPECT_NE(chosen(problem), ", dq apart, few queries");
 }
 
 TEST(KernelChoice, BroadcastQueries) {
@@ -81,7 +87,7 @@ TEST(KernelChoice, BroadcastQueries) {
   problem.deterministic = true;  // no matter
   EXPECT_EQ(chosen(problem), ", up to 64 broadcast queries");
   problem.q.rows = 300;
-  EXPECT_EQ(chosen(problem), ", not deterministic");
+  EXPECT_EQ(chosen(problem), ", deterministic with broadcast queries only");
 }
 
 TEST(KernelChoice, NoKernelThatWouldNotKeepWhatIsAskedFor) {
@@ -90,7 +96,8 @@ TEST(KernelChoice, NoKernelThatWouldNotKeepWhatIsAskedFor) {
   const std::vector<Kernel> only = {Kernel{kByKeys}};
   EXPECT_EQ(chosen(problem, only),
             "no backward kernel of this build takes bf16 with head_dim = 128, deterministic, must "
-            "be one that takes at least that: bf16 head_dim 128, masked, not deterministic");
+            "be one that takes at least that: bf16 head_dim 128, masked, deterministic with "
+            "broadcast queries only");
 }
 
 }  // namespace

@@ -66,12 +66,10 @@ struct BackwardBlackwell
   using Base = KeyBlocks<Machine, Config, MaskPolicy, ScorePolicy, kBlackwellShape<Config>>;
   using Base::C;
   using Base::kQueries;
-  using Base::kStatisticsTiles;
   using typename Base::KvTile;
   using typename Base::M;
   using typename Base::Mask;
   using typename Base::QTile;
-  using typename Base::RowTile;
   using typename Base::T;
   using typename Base::Work;
   using DqLayout = DqOfRows;
@@ -90,9 +88,11 @@ struct BackwardBlackwell
     KvTile k;
     KvTile v;
   };
+  using GroupStatistics = Tile<M, float, 1, kGroupQueries, Swizzle::None>;
+  static_assert(kGroupQueries == kStatisticsRows, "a tile of statistics for each group");
   struct Statistics {
-    RowTile lse[kStatisticsTiles];
-    RowTile delta[kStatisticsTiles];
+    GroupStatistics lse[kQueries / kGroupQueries];
+    GroupStatistics delta[kQueries / kGroupQueries];
   };
   using DsTile = Tile<M, T, Base::kKeys, kQueries>;
   /// As many columns of dQ as fill it, to be written or to be added.
@@ -145,7 +145,9 @@ struct BackwardBlackwell
       smem.q_ring.fill(q, [&](auto&, Mbarrier& full) {
         Statistics& of = smem.statistics[q.slot];
         tiles.load_q(full, smem.q[q.slot], work, place);
-        tiles.load_statistics(full, of.lse[0].elements, of.delta[0].elements, work, place);
+        tiles.load_row_statistics(
+            full, [&](int row) { return of.lse[row / kGroupQueries].elements; },
+            [&](int row) { return of.delta[row / kGroupQueries].elements; }, work, place);
       });
       smem.dout_ring.fill(dout, [&](auto&, Mbarrier& full) {
         tiles.load_dout(full, smem.dout[dout.slot], work, place);

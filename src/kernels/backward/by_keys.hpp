@@ -53,7 +53,7 @@ struct BackwardByKeys
   using typename Base::Mask;
   using typename Base::Params;
   using typename Base::QTile;
-  using typename Base::Statistics;
+  using typename Base::RowStatistics;
   using typename Base::T;
   using typename Base::Work;
   using DqLayout = DqOfFragments;
@@ -82,15 +82,15 @@ struct BackwardByKeys
 
   static constexpr int kKeyWarps = 4 * kGroups;
   static constexpr int kReaders = 2 + 4 + kKeyWarps;  // warps that read work
-  static constexpr int kTileBytes = 2 * (sizeof(QTile) + sizeof(Statistics));
+  static constexpr int kTileBytes = 2 * (sizeof(QTile) + sizeof(RowStatistics));
   struct Smem {
     Kv kv[C.kv_slots];
     QTile q[C.q_slots];
     QTile dout[C.q_slots];
     DsTile ds[C.ds_slots];
     DqPart dq[C.dq_slots];
-    Statistics lse[C.q_slots];
-    Statistics delta[C.q_slots];
+    RowStatistics lse[C.q_slots];
+    RowStatistics delta[C.q_slots];
     typename Base::Visits visits[kWorkSlots];
     Ring<M, "work", Work, kWorkSlots, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
     Ring<M, "k, v", Apart<sizeof(Kv)>, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<4 + kKeyWarps>>>

@@ -303,20 +303,14 @@ struct BackwardByQueries {
       });
     });
   }
-  /// Where there are no more of them the first tile again: they must be the sequence's own.
   static JFA_DEVICE void load_statistics(const Params& p, const Work& work, Mbarrier& full,
                                          Statistics& lse, Statistics& delta) {
-    constexpr std::uint32_t kBytes = kQueries * sizeof(float);
-    const float* rows = p.statistics + 2 * kQueries *
-                                           (M::load_shared(&work.head) * p.head_tiles +
-                                            M::load_shared(&work.statistics));
-    JFA_UNROLL
-    for (int row = 0; row < C.queries; row += kQueries) {
-      const bool there = C.shared || row < M::load_shared(&work.q_length);
-      if (row > 0 && there) rows += 2 * kQueries;
-      M::bulk_load(lse.elements + row, rows, kBytes, &full);
-      M::bulk_load(delta.elements + row, rows + kQueries, kBytes, &full);
-    }
+    const std::int64_t tile =
+        M::load_shared(&work.head) * p.head_tiles + M::load_shared(&work.statistics);
+    jfa::JFA_BACKEND::load_statistics<M, C.queries>(
+        p.statistics + 2 * kQueries * tile, [&](int row) { return lse.elements + row; },
+        [&](int row) { return delta.elements + row; }, full,
+        [&](int row) { return C.shared || row < M::load_shared(&work.q_length); });
   }
 
   // ---- tiles

@@ -28,6 +28,19 @@ JFA_DEVICE void note_statistics(float* tile, int row, float lse, float slope_del
     M::store_global(tile + kStatisticsRows + i, 0.0F);
   }
 }
+/// Copies those of `Rows` rows, the first of which begin a tile, on one thread: to lse(row) and
+/// delta(row). Where the sequence does not have a row, as has(row) says, its first tile comes
+/// again: what lies behind is another sequence's, whose NaN must not come here.
+template <class M, int Rows>
+JFA_DEVICE void load_statistics(const float* from, auto lse, auto delta, Mbarrier& full, auto has) {
+  constexpr std::uint32_t kBytes = kStatisticsRows * sizeof(float);
+  JFA_UNROLL
+  for (int row = 0; row < Rows; row += kStatisticsRows) {
+    if (row > 0 && has(row)) from += 2 * kStatisticsRows;
+    M::bulk_load(lse(row), from, kBytes, &full);
+    M::bulk_load(delta(row), from + kStatisticsRows, kBytes, &full);
+  }
+}
 /// From a natural-log lse.
 JFA_DEVICE float noted_lse(float lse) {
   return lse == -__builtin_inff() ? __builtin_inff() : lse * kLog2E;

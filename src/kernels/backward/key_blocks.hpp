@@ -68,14 +68,12 @@ struct KeyBlocks {
   static constexpr int kBlocksPerProcessor = 1;
   static constexpr int kKeys = Shape.keys;
   static constexpr int kQueries = C.queries;
-  static constexpr int kStatisticsTiles = kQueries / kStatisticsRows;
   static_assert(kQueries % kStatisticsRows == 0, "tiles of statistics fill a tile of queries");
 
   using QTile = Tile<M, T, kQueries, C.head_dim>;
   using KvTile = Tile<M, T, kKeys, C.head_dim>;
   using DqPart = Tile<M, T, Shape.dq_rows, 64>;
-  using Statistics = Tile<M, float, 1, kQueries, Swizzle::None>;  // lse or delta of a tile
-  using RowTile = Tile<M, float, 1, kStatisticsRows, Swizzle::None>;
+  using RowStatistics = Tile<M, float, 1, kQueries, Swizzle::None>;  // lse or delta of a tile
   using OutView = TileView<M, T, Shape.out_rows, Shape.out_cols, Swizzle::B128, kKeys>;
 
   /// One block of keys, or with lists some visits of it: what every role needs to know.
@@ -338,7 +336,11 @@ struct KeyBlocks {
     const int items = M::load_global(&p.plan[p.batch].first_item) * p.heads_kv;
     const bool in_turn = p.turns != nullptr;
     int at = 0;
-    if (kPairs && leads) take_pairs(p, leading, at, publish);
+    if constexpr (kPairs) {
+      if (leads) take_pairs(p, leading, at, publish);
+    } else if (leads && leading < items) {
+      at = search_item<M>(p.plan, p.batch, leading / p.heads_kv);
+    }
     const int turn = M::block_index() - leading % M::grid_size();
     for (int item = leading + (turn < 0 ? turn + M::grid_size() : turn); item < items;) {
       const int ticket = !in_turn && M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;

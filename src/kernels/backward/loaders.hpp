@@ -1,6 +1,7 @@
 // The roles of the backward kernels by keys that copy: blocks of K and V, tiles of Q and dO.
 #pragma once
 
+#include "kernels/backward/gradient.hpp"
 #include "kernels/items.hpp"
 #include "kernels/ragged.hpp"
 
@@ -65,20 +66,15 @@ struct QueryTiles {
                             const Place& place) const {
     load_rows(full, to, p.dout, M::load_shared(&work.out_begin), work, place);
   }
-  /// Where the sequence has no more of them the tile's first again: they must be numbers.
-  JFA_DEVICE void load_statistics(Mbarrier& full, float* lse, float* delta, const Work& work,
-                                  const Place& place) const {
-    constexpr std::uint32_t kBytes = kStatisticsRows * sizeof(float);
+  /// To lse(row) and delta(row), for every kStatisticsRows rows.
+  JFA_DEVICE void load_row_statistics(Mbarrier& full, auto lse, auto delta, const Work& work,
+                                      const Place& place) const {
     const int head = M::load_shared(&work.q_head) + place.head;
-    const std::int64_t tile = M::load_shared(&work.statistics) + place.tile * K::kStatisticsTiles;
-    const float* rows = p.statistics + 2 * kStatisticsRows * (head * p.head_tiles + tile);
-    JFA_UNROLL
-    for (int i = 0; i < K::kQueries; i += kStatisticsRows) {
-      const int row = place.tile * K::kQueries + i;
-      if (i > 0 && row < M::load_shared(&work.q_length)) rows += 2 * kStatisticsRows;
-      M::bulk_load(lse + i, rows, kBytes, &full);
-      M::bulk_load(delta + i, rows + kStatisticsRows, kBytes, &full);
-    }
+    const std::int64_t tile =
+        M::load_shared(&work.statistics) + place.tile * (K::kQueries / kStatisticsRows);
+    load_statistics<M, K::kQueries>(
+        p.statistics + 2 * kStatisticsRows * (head * p.head_tiles + tile), lse, delta, full,
+        [&](int row) { return place.tile * K::kQueries + row < M::load_shared(&work.q_length); });
   }
 
  private:
@@ -104,8 +100,9 @@ struct TileLoader {
       smem.tile_ring.fill(to, [&](auto&, Mbarrier& full) {
         tiles.load_q(full, smem.q[to.slot], work, place);
         tiles.load_dout(full, smem.dout[to.slot], work, place);
-        tiles.load_statistics(full, smem.lse[to.slot].elements, smem.delta[to.slot].elements, work,
-                              place);
+        tiles.load_row_statistics(
+            full, [&](int row) { return smem.lse[to.slot].elements + row; },
+            [&](int row) { return smem.delta[to.slot].elements + row; }, work, place);
       });
     });
   }

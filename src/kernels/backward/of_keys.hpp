@@ -51,7 +51,7 @@ struct BackwardOfKeys
   using typename Base::M;
   using typename Base::Mask;
   using typename Base::QTile;
-  using typename Base::Statistics;
+  using typename Base::RowStatistics;
   using typename Base::T;
   using typename Base::Work;
 
@@ -72,13 +72,13 @@ struct BackwardOfKeys
   };
   static constexpr int kKeyWarps = 4 * kGroups;
   static constexpr int kReaders = 2 + kKeyWarps;  // warps that read work
-  static constexpr int kTileBytes = 2 * (sizeof(QTile) + sizeof(Statistics));
+  static constexpr int kTileBytes = 2 * (sizeof(QTile) + sizeof(RowStatistics));
   struct Smem {
     Kv kv[C.kv_slots];
     QTile q[C.q_slots];
     QTile dout[C.q_slots];
-    Statistics lse[C.q_slots];
-    Statistics delta[C.q_slots];
+    RowStatistics lse[C.q_slots];
+    RowStatistics delta[C.q_slots];
     typename Base::Visits visits[kWorkSlots];
     Ring<M, "work", Work, kWorkSlots, By<OncePerWarp<1>>, FreedBy<OncePerWarp<kReaders>>> work;
     Ring<M, "k, v", Apart<sizeof(Kv)>, C.kv_slots, By<Tma>, FreedBy<OncePerWarp<kKeyWarps>>>

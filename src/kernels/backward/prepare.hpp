@@ -71,7 +71,7 @@ struct RowPass {
   JFA_DEVICE int needs(const Place& place) const {
     const int noted = place.kv_length < 0 ? 0 : kStatistics;
     if (broadcast()) return noted;
-    if constexpr (K::kFew) return shape.few(place.q_length) ? noted : 0;
+    if constexpr (K::kFew) return shape.few(place.q_length, place.kv_length) ? noted : 0;
     return noted + (summed(place) ? kSum : written(place) ? 0 : kZeros);
   }
   JFA_DEVICE bool summed(const Place& place) const {
@@ -92,7 +92,7 @@ struct RowPass {
 
 /// Before: statistics of rows; zeros in the ticket, in the turns, in partners' counts, in dq_sum
 /// where it is used, in dq where no block of keys writes it, and in the rows of dk and dv that
-/// belong to no sequence.
+/// belong to no sequence. For a kernel of few queries only their statistics, and the ticket.
 template <class K>
 struct PrepareBackward {
   using M = typename K::M;
@@ -173,7 +173,7 @@ struct PrepareBackward {
     if constexpr (!K::kFew) clear(p, first, step);
   }
 
-  /// All but statistics of rows.
+  /// Zeros in what is no row's: turns, counts, dq_kept; and in rows of no sequence.
   static JFA_DEVICE void clear(const Params& p, std::int64_t first, std::int64_t step) {
     for (std::int64_t i = first; p.turns != nullptr && i < p.heads * p.head_tiles; i += step) {
       M::store_global(p.turns + i, 0);
