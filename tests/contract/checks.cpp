@@ -64,7 +64,7 @@ struct Block {
 };
 
 struct Norms {
-  double error = 0, expected = 0, rounding = 0, worst = 0;
+  double error = 0, expected = 0, rounding = 0, worst = 0, elements = 0;
 };
 
 double sum_over(const Block& block, const ConstTensorView& like, const std::vector<double>& of) {
@@ -76,7 +76,8 @@ double sum_over(const Block& block, const ConstTensorView& like, const std::vect
   return sum;
 }
 
-/// Sums of squares over a block, and the largest excess of an element's error over its rounding.
+/// Sums of squares over a block, how many elements make them up (under a window there may be rows
+/// of zeros), and the largest excess of an element's error over its rounding.
 Norms norms_of(const Block& block, const ConstTensorView& actual,
                const std::vector<double>& expected, const Bounds& bounds,
                const std::vector<double>* squares) {
@@ -90,6 +91,7 @@ Norms norms_of(const Block& block, const ConstTensorView& actual,
       const double rounded = rounding.relative * std::abs(y) + rounding.subnormal;
       sums.error += (x - y) * (x - y);
       sums.expected += y * y;
+      sums.elements += y != 0 ? 1 : 0;
       sums.rounding += rounded * rounded;
       const double terms =
           squares != nullptr ? std::sqrt((*squares)[static_cast<std::size_t>(i)]) : 0;
@@ -108,11 +110,10 @@ void expect_block(const char* name, const Block& block, const ConstTensorView& a
   const double terms = squares != nullptr ? sum_over(block, actual, *squares) : sums.expected;
   const double noise =
       bounds.noise * std::sqrt(sums.expected) + bounds.operands * std::sqrt(terms) + bounds.floor;
-  const auto elements = static_cast<double>(block.length * actual.head_dim);
   EXPECT_LE(std::sqrt(sums.error), std::sqrt(sums.rounding) + noise)
       << name << " of rows " << block.begin << " + " << block.length << ", head " << block.head
       << ", norm " << std::sqrt(sums.expected);
-  EXPECT_LE(sums.worst, kElementNoise * noise / std::sqrt(elements))
+  EXPECT_LE(sums.worst, kElementNoise * noise / std::sqrt(std::max(1.0, sums.elements)))
       << name << ", an element of rows " << block.begin << " + " << block.length << ", head "
       << block.head << ", norm " << std::sqrt(sums.expected);
 }
