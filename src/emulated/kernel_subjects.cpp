@@ -351,11 +351,14 @@ MakeGradientWork gradient_work(const Case& c, const Options& options, int blocks
   };
 }
 
+Subject backward_subject(std::string name, MakeGradientWork make) {
+  return lazy_subject(
+      std::move(name), std::move(make),
+      [](const GradientWork& work, const RunOptions& run) { return work.run(run, nullptr); });
+}
 Subject backward_subject(std::string name, const Case& c, const Options& options, int blocks,
                          BackwardKernels kernels = emulated_backward_kernels()) {
-  return lazy_subject(
-      std::move(name), gradient_work(c, options, blocks, kernels),
-      [](const GradientWork& work, const RunOptions& run) { return work.run(run, nullptr); });
+  return backward_subject(std::move(name), gradient_work(c, options, blocks, kernels));
 }
 
 Case with_lengths(std::vector<std::int64_t> q, std::vector<std::int64_t> kv) {
@@ -417,10 +420,7 @@ std::vector<Subject> apart_subjects() {
   few.window = {-1, 20};
   return {backward_subject("backward_apart", c, deterministic, 2),
           backward_subject("backward_apart_wide", wide, deterministic, 1),
-          lazy_subject("backward_few", few_queries_work(few),
-                       [](const GradientWork& work, const RunOptions& run) {
-                         return work.run(run, nullptr);
-                       })};
+          backward_subject("backward_few", few_queries_work(few))};
 }
 
 /// Blackwell's kernel: blocks of keys of one visit and of several, more of none than there are

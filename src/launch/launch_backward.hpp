@@ -106,9 +106,10 @@ void launch_backward(const Problem& problem, const BackwardInputs& given,
   const auto arguments =
       backward_arguments<typename K::T>(problem, given, outputs, scratch, queue.blocks());
   const auto rows = RowPass<K>::of(arguments);
-  queue.template launch<PrepareBackward<K>>(row_blocks(problem, queue), rows);
+  const int blocks = row_blocks(problem, queue);
+  queue.template launch<PrepareBackward<K>>(blocks, rows);
   queue.template launch<K>(queue.blocks(), K::make_params(arguments));
-  queue.template launch<FinishBackward<K>>(row_blocks(problem, queue), rows);
+  queue.template launch<FinishBackward<K>>(blocks, rows);
 }
 
 /// The kernels of dQ and of dK and dV of one configuration, for Treated.

@@ -294,7 +294,7 @@ struct BackwardByQueries {
       if (M::load_shared(&work.blocks) > 0) {
         smem.rows_ring.fill(to, [&](auto&, Mbarrier& full) {
           load(full, smem.dout[to.slot], p.dout, M::load_shared(&work.out_begin));
-          load_statistics(p, work, full, smem.lse[to.slot], smem.delta[to.slot]);
+          load_row_statistics(p, work, full, smem.lse[to.slot], smem.delta[to.slot]);
         });
       }
       if (M::load_shared(&work.first_of_task) == 0) return;
@@ -303,11 +303,11 @@ struct BackwardByQueries {
       });
     });
   }
-  static JFA_DEVICE void load_statistics(const Params& p, const Work& work, Mbarrier& full,
-                                         Statistics& lse, Statistics& delta) {
+  static JFA_DEVICE void load_row_statistics(const Params& p, const Work& work, Mbarrier& full,
+                                             Statistics& lse, Statistics& delta) {
     const std::int64_t tile =
         M::load_shared(&work.head) * p.head_tiles + M::load_shared(&work.statistics);
-    jfa::JFA_BACKEND::load_statistics<M, C.queries>(
+    load_statistics<M, C.queries>(
         p.statistics + 2 * kQueries * tile, [&](int row) { return lse.elements + row; },
         [&](int row) { return delta.elements + row; }, full,
         [&](int row) { return C.shared || row < M::load_shared(&work.q_length); });
