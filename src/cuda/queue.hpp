@@ -10,6 +10,7 @@ struct Queue {
   static constexpr int kPlannerThreads = 1024;
   static constexpr int kRowBlocks = 16;
   static constexpr int kFewTasks = 264;  // two for each of an H200's multiprocessors
+  static constexpr int kLongTokens = 1536;
   static constexpr int kListThreads = 256;
 
   cudaStream_t stream;

@@ -9,8 +9,7 @@ BackwardKernel<EmulatedQueue> kernel() {
   return backward_kernel<EmulatedQueue, EmulatedHopper, HeadDim, Of, Half, What>();
 }
 
-/// Those of src/cuda/CMakeLists.txt, and for sequences of few queries, which wait there for a
-/// measurement.
+/// Those of src/cuda/CMakeLists.txt.
 template <bool Half>
 void add_kernels(std::vector<BackwardKernel<EmulatedQueue>>& to) {
   using enum Queries;
@@ -33,6 +32,8 @@ void add_kernels(std::vector<BackwardKernel<EmulatedQueue>>& to) {
   to.push_back(kernel<256, Apart, Half, Window>());
   to.push_back(kernel<64, Few, Half, Window>());
   to.push_back(kernel<128, Few, Half, Window>());
+  to.push_back(kernel<128, Long, Half, Nothing>());
+  to.push_back(kernel<128, Long, Half, Window>());
   to.push_back(kernel<64, Shared64, Half, Window>());
   to.push_back(kernel<64, Shared128, Half, Window>());
   to.push_back(kernel<128, Shared64, Half, Window>());

@@ -368,6 +368,15 @@ Case with_lengths(std::vector<std::int64_t> q, std::vector<std::int64_t> kv) {
   return c;
 }
 
+/// The work must be of the kernel that the subject is for, whatever decides on that.
+MakeGradientWork work_of(int KernelTraits::*kind, const Case& c) {
+  return [make = gradient_work(c, {}, 1), kind] {
+    auto work = make();
+    if (work->kernel->traits.*kind == 0) throw std::logic_error("not of the kernel that is meant");
+    return work;
+  };
+}
+
 std::vector<Subject> backward_subjects() {
   Case c;
   // One block of keys and several, more tiles than slots; more blocks without queries than slots.
@@ -388,21 +397,15 @@ std::vector<Subject> backward_subjects() {
   // More tiles that partners share than their ring has, and tiles that only one of them visits.
   Case pairs = with_lengths({400, 70, 130, 1}, {200, 129, 100, 256});
   pairs.window = {-1, 20};
+  Case longer = with_lengths({300, 70, 0, 1}, {300, 129, 200, 60});
+  longer.head_dim = 128;
   return {lazy_subject("plan_lists", gradient_work(listed, {}, 2), plan_by_keys),
           backward_subject("backward", c, {}, 1),
           backward_subject("backward_broadcast", shared, {}, 1),
           backward_subject("backward_by_queries", on_chip, {}, 1),
           backward_subject("backward_pairs", pairs, {}, 2),
-          backward_subject("backward_listed", listed, {}, 2)};
-}
-
-/// The work must be what the subject is for, whatever decides on that.
-MakeGradientWork few_queries_work(const Case& c) {
-  return [make = gradient_work(c, {}, 1)] {
-    auto work = make();
-    if (work->kernel->traits.few_from == 0) throw std::logic_error("no kernel of few queries");
-    return work;
-  };
+          backward_subject("backward_listed", listed, {}, 2),
+          backward_subject("backward_long", work_of(&KernelTraits::long_from, longer))};
 }
 
 /// dQ apart from dK and dV; with sequences of few queries, of one tile and of two, without keys,
@@ -420,7 +423,7 @@ std::vector<Subject> apart_subjects() {
   few.window = {-1, 20};
   return {backward_subject("backward_apart", c, deterministic, 2),
           backward_subject("backward_apart_wide", wide, deterministic, 1),
-          backward_subject("backward_few", few_queries_work(few))};
+          backward_subject("backward_few", work_of(&KernelTraits::few_from, few))};
 }
 
 /// Blackwell's kernel: blocks of keys of one visit and of several, more of none than there are

@@ -8,6 +8,7 @@
 //   kRowBlocks                  blocks of a pass over rows, at most, for each persistent one
 //   kListThreads                threads of those that transpose lists
 //   kFewTasks                   pairs of a sequence and a head that keep its blocks busy
+//   kLongTokens                 of a sequence for which backward kernels for long ones are better
 #pragma once
 
 #include <algorithm>

@@ -34,6 +34,7 @@ std::string describe(const KernelTraits& traits) {
               ? ", up to " + std::to_string(traits.shared_queries) + " broadcast queries"
               : "") +
          (traits.apart ? ", dq apart" : "") + (traits.few_from > 0 ? ", few queries" : "") +
+         (traits.long_from > 0 ? ", long" : "") +
          (traits.same_bits ? "" : ", deterministic with broadcast queries only");
 }
 
@@ -45,6 +46,11 @@ bool wants_apart(const Problem& problem) noexcept {
   const std::int64_t keys = problem.k.rows;
   return problem.window.right < 0 && keys > 256 * problem.batch && keys < 768 * problem.batch &&
          2 * problem.q.rows > keys;
+}
+
+bool has_long_sequences(const Problem& problem, int tokens) noexcept {
+  return !problem.broadcast_q && std::min(problem.q.rows, problem.k.rows) >=
+                                     (is_masked(problem) ? tokens / 2 : tokens) * problem.batch;
 }
 
 bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept {

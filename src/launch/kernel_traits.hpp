@@ -1,6 +1,7 @@
 // What compiled kernels take, and the choice of one for a problem.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct KernelTraits {
   /// 0; or, apart, also with a kernel for sequences of few queries, which is worth it from so many
   /// pairs of a sequence and a head on.
   int few_from = 0;
+  /// 0; or, backward, for sequences of so many queries and so many keys, on average, of half as
+  /// many under a mask.
+  int long_from = 0;
 };
 
 /// "bf16 head_dim 128, masked": for people.
@@ -32,6 +36,9 @@ std::string describe(const KernelTraits& traits);
 
 /// Whether gradients are faster where dQ is made apart, or have to be the same bits always.
 bool wants_apart(const Problem& problem) noexcept;
+
+/// Whether a kernel for sequences of so many `tokens` on average serves a problem better.
+bool has_long_sequences(const Problem& problem, int tokens) noexcept;
 
 /// Whether a kernel can compute a problem.
 bool can_compute(const KernelTraits& traits, const Problem& problem) noexcept;
@@ -42,7 +49,9 @@ int compare(const KernelTraits& a, const KernelTraits& b) noexcept;
 inline bool better(const KernelTraits& a, const KernelTraits& b, const Problem& problem) noexcept {
   if (a.few_from != b.few_from) return a.few_from > b.few_from;
   if (a.apart != b.apart) return a.apart == wants_apart(problem);
-  return compare(a, b) < 0;
+  if (const int order = compare(a, b); order != 0) return order < 0;
+  if (a.long_from == b.long_from) return false;
+  return has_long_sequences(problem, std::max(a.long_from, b.long_from)) == (a.long_from > 0);
 }
 
 /// Why none of the kernels of this build, as described, can compute a problem in a direction.

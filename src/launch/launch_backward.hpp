@@ -170,6 +170,7 @@ enum class Queries {
   Any,
   Apart,  // whose dQ is made by a kernel of its own
   Few,    // at most 128 of most sequences
+  Long,   // any, of long sequences
   Shared64,
   Shared128  // broadcast ones, at most so many
 };
@@ -180,9 +181,12 @@ BackwardKernel<Queue> backward_kernel() {
   KernelTraits traits = treated_traits<HeadDim, Half, What>();
   constexpr bool kMore = treated_traits<HeadDim, Half, What>().listed;
   constexpr BackwardConfig kConfig = backward_config(HeadDim, Half, kMore);
-  if constexpr (Of == Queries::Any) {
+  if constexpr (Of == Queries::Any || Of == Queries::Long) {
+    static_assert(Of == Queries::Any || (HeadDim == 128 && !kMore), "the others are not offered");
     traits.same_bits = false;
-    using K = typename Treated<What, BackwardFamily<M, kConfig>>::K;
+    if (Of == Queries::Long) traits.long_from = Queue::kLongTokens;
+    constexpr BackwardConfig kOwn = Of == Queries::Long ? long_backward_config(Half) : kConfig;
+    using K = typename Treated<What, BackwardFamily<M, kOwn>>::K;
     return {traits, key_shape<K>, nullptr, backward_sizes<K>, launch_backward<K, Queue>};
   } else if constexpr (Of == Queries::Apart || Of == Queries::Few) {
     traits.apart = true;

@@ -159,6 +159,8 @@ TEST_P(Shapes, LongKeysAndLongQueries) {
   check_once(scenario);
   scenario.causal = true;
   check_once(scenario);
+  scenario.head_dim = 128;
+  check_once(scenario);
   scenario.causal = false;
   scenario.window = {300, 10};
   scenario.sequences = {{{5000, 5000}, {}}};

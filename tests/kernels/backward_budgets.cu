@@ -80,9 +80,8 @@ void launch_all() {
   launch_few<128, true>();
   launch_backward<64>();
   launch_backward<128>();
-  constexpr BackwardConfig kTall = {.head_dim = 64, .queries = 128, .dq_slots = 2};
-  launch_passes<BackwardByKeys<Hopper, kTall>>();
-  launch_passes<BackwardByKeys<Hopper, kTall, WindowMask>>();
+  launch_passes<BackwardByKeys<Hopper, long_backward_config(false)>>();
+  launch_passes<BackwardByKeys<Hopper, long_backward_config(false), WindowMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(64, false, true), ListedMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(128, false, true), ListedMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(256, false, false), WindowMask>>();

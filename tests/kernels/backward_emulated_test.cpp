@@ -7,7 +7,7 @@ namespace jfa {
 inline namespace emulated {
 namespace {
 
-constexpr BackwardConfig kDim64 = backward_config(64, false, false);
+constexpr BackwardConfig kLow64 = {.head_dim = 64, .dq_slots = 2};  // tiles as of wider heads
 constexpr BackwardConfig kDim128 = backward_config(128, false, false);
 constexpr BackwardConfig kHalf64 = backward_config(64, true, false);
 constexpr BackwardConfig kCapped128 = backward_config(128, false, true);
@@ -17,16 +17,8 @@ constexpr BackwardByQueriesConfig kShared64x128 = {.head_dim = 64, .queries = 12
 constexpr BackwardByQueriesConfig kShared128 = {.head_dim = 128};
 constexpr BackwardByQueriesConfig kSharedHalf = {.head_dim = 64, .queries = 64, .half = true};
 using M = EmulatedHopper;
-using Plain64 = BackwardByKeys<M, kDim64>;
-using Masked64 = BackwardByKeys<M, kDim64, WindowMask>;
-
-TEST(BackwardByKeysEmulated, LengthGrid) {
-  check_gradient_grid<Plain64>({0, 1, 63, 64, 65}, {0, 1, 64, 65, 127, 128, 129});
-}
-
-TEST(BackwardByKeysEmulated, MixedLengthsUnderEverySchedule) {
-  check_every_schedule<Plain64>(small_case({130, 0, 64, 200, 1, 40}, {1, 5, 0, 260, 300, 129}));
-}
+using Plain64 = BackwardByKeys<M, kLow64>;
+using Masked64 = BackwardByKeys<M, kLow64, WindowMask>;
 
 TEST(BackwardByKeysEmulated, HeadDim128) {
   Case c = small_case({130, 20}, {260, 100});
@@ -105,50 +97,64 @@ TEST(BackwardByKeysEmulated, PartnersUnderEverySchedule) {
   check_every_schedule<Plain64>(small_case({600, 0, 130}, {200, 150, 256}));
 }
 
-TEST(BackwardByKeysEmulated, Masks) { check_gradient_masks<Masked64>(); }
+// What kernels by keys of every configuration are put through.
 
-TEST(BackwardByKeysEmulated, GroupedHeads) { check_gradient_groups<Plain64, Masked64>(); }
+template <class Config>
+struct BackwardEmulated : ::testing::Test {
+  using Plain = BackwardByKeys<M, Config::kConfig>;
+  using Masked = BackwardByKeys<M, Config::kConfig, WindowMask>;
+  using Capped = BackwardByKeys<M, Config::kConfig, WindowMask, CappedScores>;
+};
+struct Low {
+  static constexpr BackwardConfig kConfig = kLow64;
+};
+struct Tall {
+  static constexpr BackwardConfig kConfig = backward_config(64, false, false);
+};
+struct Long {
+  static constexpr BackwardConfig kConfig = [] {
+    BackwardConfig c = long_backward_config(false);
+    c.head_dim = 64;
+    return c;
+  }();
+};
+using Configs = ::testing::Types<Low, Tall, Long>;
+TYPED_TEST_SUITE(BackwardEmulated, Configs, );
 
-TEST(BackwardByKeysEmulated, BroadcastQueries) { check_gradient_broadcast<Plain64, Masked64>(); }
-
-TEST(BackwardByKeysEmulated, GapsAndCapacity) { check_gradient_gaps<Plain64>(); }
-
-TEST(BackwardByKeysEmulated, ScalesSoftcapAndLseGradients) {
-  check_gradient_scales<Plain64, BackwardByKeys<M, kDim64, WindowMask, CappedScores>>();
+TYPED_TEST(BackwardEmulated, LengthGrid) {
+  check_gradient_grid<typename TestFixture::Plain>({0, 1, 63, 64, 65, 128, 129},
+                                                   {0, 1, 64, 65, 127, 128, 129});
 }
 
-// Tiles of 128 queries.
-
-constexpr BackwardConfig kTall64 = {.head_dim = 64, .queries = 128, .dq_slots = 2};
-using Tall = BackwardByKeys<M, kTall64>;
-using TallMasked = BackwardByKeys<M, kTall64, WindowMask>;
-
-TEST(BackwardTallTilesEmulated, LengthGrid) {
-  check_gradient_grid<Tall>({0, 1, 64, 65, 127, 128, 129}, {0, 1, 65, 128, 129});
+TYPED_TEST(BackwardEmulated, MixedLengthsUnderEverySchedule) {
+  check_every_schedule<typename TestFixture::Plain>(
+      small_case({260, 0, 64, 200, 1, 40}, {1, 5, 0, 260, 300, 129}));
 }
 
-TEST(BackwardTallTilesEmulated, MixedLengthsUnderEverySchedule) {
-  check_every_schedule<Tall>(small_case({260, 0, 64, 200, 1, 130}, {1, 5, 0, 260, 300, 129}));
+TYPED_TEST(BackwardEmulated, Masks) { check_gradient_masks<typename TestFixture::Masked>(); }
+
+TYPED_TEST(BackwardEmulated, GroupedHeads) {
+  check_gradient_groups<typename TestFixture::Plain, typename TestFixture::Masked>();
 }
 
-TEST(BackwardTallTilesEmulated, Masks) { check_gradient_masks<TallMasked>(); }
-
-TEST(BackwardTallTilesEmulated, GroupedHeads) { check_gradient_groups<Tall, TallMasked>(); }
-
-TEST(BackwardTallTilesEmulated, BroadcastQueries) { check_gradient_broadcast<Tall, TallMasked>(); }
-
-TEST(BackwardTallTilesEmulated, GapsAndCapacity) { check_gradient_gaps<Tall>(); }
-
-TEST(BackwardTallTilesEmulated, ScalesSoftcapAndLseGradients) {
-  check_gradient_scales<Tall, BackwardByKeys<M, kTall64, WindowMask, CappedScores>>();
+TYPED_TEST(BackwardEmulated, BroadcastQueries) {
+  check_gradient_broadcast<typename TestFixture::Plain, typename TestFixture::Masked>();
 }
 
-TEST(BackwardTallTilesEmulated, Partners) {
+TYPED_TEST(BackwardEmulated, GapsAndCapacity) {
+  check_gradient_gaps<typename TestFixture::Plain>();
+}
+
+TYPED_TEST(BackwardEmulated, ScalesSoftcapAndLseGradients) {
+  check_gradient_scales<typename TestFixture::Plain, typename TestFixture::Capped>();
+}
+
+TYPED_TEST(BackwardEmulated, Partners) {
   for (std::uint64_t turn = 0; turn < 7; ++turn) {
     Case c = small_case({130, 70, 1, 300, 600, 0}, {256, 129, 300, 200, 150, 200});
     c.window = turn % 2 == 0 ? Window{} : Window{-1, 0};
-    check_turn<TallMasked>(c, turn, {}, 4);
-    if (HasFatalFailure()) return;
+    check_turn<typename TestFixture::Masked>(c, turn, {}, 4);
+    if (TestFixture::HasFatalFailure()) return;
   }
 }
 

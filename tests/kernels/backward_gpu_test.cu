@@ -51,6 +51,22 @@ TEST_F(BackwardOnGpu, LengthGridMasked) {
   check<BackwardByKeys<Hopper, kDim128, WindowMask>>(c, 6);
 }
 
+TEST_F(BackwardOnGpu, LongSequences) {
+  constexpr BackwardConfig kLong = long_backward_config(false);
+  Case c = grid_case(128, false);
+  c.q_lengths.push_back(2100);
+  c.kv_lengths.push_back(3000);
+  check<BackwardByKeys<Hopper, kLong>>(c, 51);
+  c.causal = true;
+  c.heads_kv = 1;
+  c.heads_q = 2;
+  check<BackwardByKeys<Hopper, kLong, WindowMask>>(c, 52, {.dlse = true});
+  c.dtype = DType::kF16;
+  c.causal = false;
+  c.window = {700, 30};
+  check<BackwardByKeys<Hopper, long_backward_config(true), WindowMask>>(c, 53);
+}
+
 TEST_F(BackwardOnGpu, GroupedHeads) {
   for (const std::int64_t group : {2, 3}) {
     Case c = grid_case(128, true);

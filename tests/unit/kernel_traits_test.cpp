@@ -80,6 +80,29 @@ TEST(KernelChoice, FewQueriesOfManyKeys) {
   EXPECT_NE(chosen(problem), ", dq apart, few queries");
 }
 
+TEST(KernelChoice, AnotherForLongSequencesThatBlocksAddUp) {
+  std::vector<Kernel> all = kernels();
+  all.push_back(all[0]);
+  all.back().traits.long_from = 1500;
+  const std::string is_long = ", long, deterministic with broadcast queries only";
+  Problem problem = problem_of(2000, 1500);
+  EXPECT_EQ(chosen(problem, all), is_long);
+  std::swap(all.front(), all.back());
+  EXPECT_EQ(chosen(problem, all), is_long);
+  EXPECT_NE(chosen(problem_of(2000, 1499), all), is_long);
+  EXPECT_NE(chosen(problem_of(1499, 2000), all), is_long);  // few tiles for a block of keys
+  problem = problem_of(2000, 750);
+  problem.window.right = 0;
+  EXPECT_EQ(chosen(problem, all), is_long);
+  problem = problem_of(0, 2000);
+  problem.broadcast_q = true;
+  problem.q.rows = 300;
+  EXPECT_NE(chosen(problem, all), is_long);
+  problem = problem_of(2000, 2000);
+  problem.deterministic = true;
+  EXPECT_EQ(chosen(problem, all), ", dq apart");
+}
+
 TEST(KernelChoice, BroadcastQueries) {
   Problem problem = problem_of(0, 2000);
   problem.broadcast_q = true;

@@ -41,11 +41,20 @@ struct KeyBlocksShape {
 /// through, which takes registers.
 constexpr BackwardConfig backward_config(int head_dim, bool half, bool more) {
   const bool wide = head_dim > 128;
+  const bool tall = head_dim == 64 && !more;
   return {.head_dim = head_dim,
+          .queries = tall ? 128 : 64,
           .kv_slots = wide ? 1 : 2,
+          .ds_slots = tall ? 2 : 1,
           .dq_slots = head_dim > 64 ? 1 : 2,
           .half = half,
           .split = wide || (more && head_dim > 64)};
+}
+
+/// For long sequences, head_dim 65 to 128: whose blocks of keys see so many tiles that memory is
+/// better spent on what goes by tiles than on the next block's K and V.
+constexpr BackwardConfig long_backward_config(bool half) {
+  return {.kv_slots = 1, .q_slots = 3, .ds_slots = 2, .dq_slots = 2, .half = half};
 }
 
 template <BackwardConfig C, bool Pairs>

@@ -34,6 +34,7 @@ namespace jfa::inline JFA_BACKEND {
 /// For tensors of up to `head_dim` columns, 64, 128 or 256, like backward_config().
 constexpr BackwardConfig of_keys_config(int head_dim, bool half, bool more) {
   BackwardConfig c = backward_config(head_dim, half, more);
+  c.queries = 64;
   c.q_slots = head_dim > 128 ? 2 : 3;
   return c;
 }
