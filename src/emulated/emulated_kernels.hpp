@@ -17,7 +17,7 @@ struct EmulatedQueue {
   static constexpr int kPlannerThreads = 64;  // fewer than on a GPU: each is a fiber
   static constexpr int kRowBlocks = 1;
   static constexpr int kFewTasks = 1;
-  static constexpr int kLongTokens = 64;
+  static constexpr int kLongTokens = 250;
   static constexpr int kListThreads = 64;
   static constexpr int kBlocks = 2;  // enough to meet
 

@@ -395,10 +395,12 @@ std::vector<Subject> backward_subjects() {
   listed.q_lengths = {300, 60, 2240};
   listed.kv_lengths = {260, 130, 65};
   // More tiles that partners share than their ring has, and tiles that only one of them visits.
-  Case pairs = with_lengths({400, 70, 130, 1}, {200, 129, 100, 256});
+  Case pairs = with_lengths({300, 70, 65, 1}, {200, 129, 100, 256});
   pairs.window = {-1, 20};
-  Case longer = with_lengths({300, 70, 0, 1}, {300, 129, 200, 60});
+  pairs.head_dim = 128;  // tiles of 64 queries
+  Case longer = with_lengths({300, 200, 1}, {300, 200, 129});
   longer.head_dim = 128;
+  longer.window = {-1, 20};
   return {lazy_subject("plan_lists", gradient_work(listed, {}, 2), plan_by_keys),
           backward_subject("backward", c, {}, 1),
           backward_subject("backward_broadcast", shared, {}, 1),

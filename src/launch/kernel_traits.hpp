@@ -50,7 +50,7 @@ inline bool better(const KernelTraits& a, const KernelTraits& b, const Problem& 
   if (a.few_from != b.few_from) return a.few_from > b.few_from;
   if (a.apart != b.apart) return a.apart == wants_apart(problem);
   if (const int order = compare(a, b); order != 0) return order < 0;
-  if (a.long_from == b.long_from) return false;
+  if ((a.long_from > 0) == (b.long_from > 0)) return false;
   return has_long_sequences(problem, std::max(a.long_from, b.long_from)) == (a.long_from > 0);
 }
 

@@ -82,6 +82,8 @@ void launch_all() {
   launch_backward<128>();
   launch_passes<BackwardByKeys<Hopper, long_backward_config(false)>>();
   launch_passes<BackwardByKeys<Hopper, long_backward_config(false), WindowMask>>();
+  launch_passes<BackwardByKeys<Hopper, long_backward_config(true)>>();
+  launch_passes<BackwardByKeys<Hopper, long_backward_config(true), WindowMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(64, false, true), ListedMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(128, false, true), ListedMask>>();
   launch_passes<BackwardByKeys<Hopper, backward_config(256, false, false), WindowMask>>();

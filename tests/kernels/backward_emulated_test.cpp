@@ -7,7 +7,7 @@ namespace jfa {
 inline namespace emulated {
 namespace {
 
-constexpr BackwardConfig kLow64 = {.head_dim = 64, .dq_slots = 2};  // tiles as of wider heads
+constexpr BackwardConfig kLow64 = {.head_dim = 64};  // tiles and slots as of wider heads
 constexpr BackwardConfig kDim128 = backward_config(128, false, false);
 constexpr BackwardConfig kHalf64 = backward_config(64, true, false);
 constexpr BackwardConfig kCapped128 = backward_config(128, false, true);

@@ -6,13 +6,13 @@
 //
 // An item is a block of 128 keys of one key/value head, or of 64 where the warpgroups of keys split
 // the columns of dK and dV instead: then their registers hold wider heads, or more for each score,
-// but S^T and dP^T are made twice. It visits the tiles of 64 queries of every query head that
-// shares it; dK and dV stay in registers. dQ of a sequence that is one block of keys is written as
-// it is. Two blocks of keys are worked on at once by two blocks of the grid, of
-// which one hands dQ over to the other: partners.hpp. dQ of a longer sequence adds up in fp32 in
-// dq_sum and is converted by FinishBackward. With broadcast_q items are shared out beforehand, dQ
-// is kept over a block's whole share, and FinishBackward adds the shares up. PrepareBackward,
-// before, makes row statistics and zeroes what needs it.
+// but S^T and dP^T are made twice. It visits the tiles of 64 or 128 queries of every query head
+// that shares it; dK and dV stay in registers. dQ of a sequence that is one block of keys is
+// written as it is. Two blocks of keys are worked on at once by two blocks of the grid, of which
+// one hands dQ over to the other: partners.hpp. dQ of a longer sequence adds up in fp32 in dq_sum
+// and is converted by FinishBackward. With broadcast_q items are shared out beforehand, dQ is kept
+// over a block's whole share, and FinishBackward adds the shares up. PrepareBackward, before, makes
+// row statistics and zeroes what needs it.
 //
 // | role       | warps   | registers | does                                                     |
 // | ---------- | ------- | --------- | -------------------------------------------------------- |
@@ -26,7 +26,7 @@
 //   schedule --work full--> load keys, load tiles, queries, keys --work empty--> schedule
 //   load keys --k, v full--> keys, queries --k, v empty--> load keys
 //   load tiles --tile full--> keys --tile empty--> load tiles
-//   keys --ds full--> queries --ds empty--> keys
+//   keys --ds full--> queries, keys --ds empty--> keys
 //
 // SMEM at head_dim 128, 226 KiB: 2 blocks of K and V, 64 KiB each (dK and dV are staged there);
 // 2 tiles of Q and of dO, 16 KiB each; dS 16 KiB; half a tile of dQ 16 KiB; statistics, work.
