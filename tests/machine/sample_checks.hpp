@@ -229,7 +229,8 @@ void check_mma(Device& device, Inputs inputs, std::uint64_t seed) {
   const auto a = random_halves<Element>(kRows * kDepth, inputs, random);
   const auto b = random_halves<Element>(kCols * kDepth, inputs, random);
   float* d = device.template poisoned<float>(kRows * kCols);
-  device.template launch<Kernel>(1, Kernel::make_params(device.upload(a), device.upload(b), d));
+  device.template launch<Kernel>(C.blocks,
+                                 Kernel::make_params(device.upload(a), device.upload(b), d));
   const auto got = device.download(d, kRows * kCols);
   for (std::size_t i = 0; i < kRows * kCols; ++i) {
     const std::size_t row = i / kCols;

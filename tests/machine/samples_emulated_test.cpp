@@ -115,7 +115,7 @@ void check_mma_emulated() {
 }
 
 // Each way to give operands, in each swizzle; several panels in either direction where it allows.
-template <bool Half, bool Registers, bool TransposedA, bool TransposedB>
+template <bool Half, bool Registers, bool TransposedA, bool TransposedB, int Blocks = 1>
 void check_mma_layouts() {
   static constexpr auto kConfig = [](int n, int k, Swizzle swizzle) {
     return MmaProbeConfig{.n = n,
@@ -124,7 +124,8 @@ void check_mma_layouts() {
                           .half = Half,
                           .a_in_registers = Registers,
                           .a_transposed = TransposedA,
-                          .b_transposed = TransposedB};
+                          .b_transposed = TransposedB,
+                          .blocks = Blocks};
   };
   check_mma_emulated<kConfig(64, 64, Swizzle::B128)>();
   check_mma_emulated<kConfig(192, 128, Swizzle::B128)>();
@@ -143,6 +144,13 @@ TEST(SamplesEmulated, MmaFromRegisters) { check_mma_layouts<false, true, false, 
 TEST(SamplesEmulated, MmaFromRegistersTransposedB) {
   check_mma_layouts<false, true, false, true>();
   check_mma_layouts<true, true, false, true>();
+}
+
+// A block's addresses say which block of the cluster it is; its descriptors must not.
+TEST(SamplesEmulated, MmaInTheSecondBlockOfACluster) {
+  check_mma_layouts<false, false, false, false, 2>();
+  check_mma_layouts<false, false, true, true, 2>();
+  check_mma_layouts<false, true, false, true, 2>();
 }
 
 TEST(SamplesEmulated, MmaFresh) {

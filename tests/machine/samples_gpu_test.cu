@@ -123,6 +123,11 @@ TEST_F(SamplesOnGpu, MmaFromRegisters) {
 TEST_F(SamplesOnGpu, MmaFromRegistersTransposedB) {
   check_mma_layouts<MmaProbeConfig{.a_in_registers = true, .b_transposed = true}>();
 }
+TEST_F(SamplesOnGpu, MmaInTheSecondBlockOfACluster) {
+  check_mma_layouts<MmaProbeConfig{.blocks = 2}>();
+  check_mma_layouts<MmaProbeConfig{.a_transposed = true, .b_transposed = true, .blocks = 2}>();
+  check_mma_layouts<MmaProbeConfig{.a_in_registers = true, .b_transposed = true, .blocks = 2}>();
+}
 TEST_F(SamplesOnGpu, MmaFresh) { check_mma_layouts<MmaProbeConfig{.fresh = true}>(); }
 TEST_F(SamplesOnGpu, MmaFreshFromRegistersFp16) {
   check_mma_layouts<MmaProbeConfig{.half = true, .a_in_registers = true, .fresh = true}>();

@@ -1,4 +1,5 @@
-// D = A B^T, one block, one instruction shape: shows each layout in which wgmma reads its operands.
+// D = A B^T, one instruction shape: shows each layout in which wgmma reads its operands. Each block
+// of a cluster makes D, the last one's is written.
 //
 //   A [64, k] (or [k, 64]), B [n, k] (or [k, n]), bf16 or fp16; D [64, n] fp32, written by threads.
 //
@@ -20,12 +21,13 @@ struct MmaProbeConfig {
   bool a_transposed = false;    // A is stored [k, 64]
   bool b_transposed = false;    // B is stored [k, n]
   bool fresh = false;           // the first step overwrites the accumulator
+  int blocks = 1;               // of the cluster
 };
 
 template <class M, MmaProbeConfig C>
 struct MmaProbe {
   static constexpr int kThreads = 128;
-  static constexpr int kClusterSize = 1;
+  static constexpr int kClusterSize = C.blocks;
   static constexpr int kBlocksPerProcessor = 1;
 
   using Element = std::conditional_t<C.half, fp16, bf16>;
@@ -82,7 +84,7 @@ struct MmaProbe {
   }
 
   static JFA_DEVICE void run(const Params& p, Smem& smem) {
-    init_barriers<M>([&] { smem.loaded.init(sizeof(Operands)); });
+    init_barriers<M, C.blocks>([&] { smem.loaded.init(sizeof(Operands)); });
     if (M::thread_index() == 0) {
       smem.loaded.open(smem.operands, [&](Operands& to, Mbarrier& full) {
         tma_load(full, to.a, p.a, {0, 0});
@@ -94,6 +96,7 @@ struct MmaProbe {
     Fragment<M, C.n> acc;
     if constexpr (!C.fresh) acc.fill(0);
     multiply(acc, smem.operands);
+    if (M::cluster_rank() + 1 < C.blocks) return;
     acc.apply(
         [&](int row, int col, float& value) { M::store_global(p.d + row * C.n + col, value); });
   }

@@ -224,9 +224,12 @@ struct EmulatedMma {
     void writing(Site site) { emulator::FragmentState::writing(call_site(site, "fragment_write")); }
   };
 
+  /// Above an address within the block, which block of the cluster it is, as on an H200.
   static std::uint32_t shared_address(const void* pointer) {
     auto& engine = emulator::Engine::current();
-    return emulator::kSharedBase + engine.offset_in(*engine.self().block, pointer);
+    auto& block = *engine.self().block;
+    const auto rank = static_cast<std::uint32_t>(block.rank);
+    return rank << 24 | (emulator::kSharedBase + engine.offset_in(block, pointer));
   }
 
   static void wgmma_fence(Site site = Site::here()) {
