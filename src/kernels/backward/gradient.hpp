@@ -46,12 +46,22 @@ JFA_DEVICE float noted_lse(float lse) {
   return lse == -__builtin_inff() ? __builtin_inff() : lse * kLog2E;
 }
 
+/// Eight elements of 16 bits, two a register. (As elements, each would take one.)
+using Eight = Pack<std::uint32_t, 4>;
+
+/// Element `i` of words of two.
+template <class M, class T>
+JFA_DEVICE float element_of(const std::uint32_t* words, int i) {
+  return M::to_float(T{static_cast<std::uint16_t>(words[i / 2] >> (i % 2 * 16))});
+}
 /// The sum of products of eight elements each.
 template <class M, class T>
-JFA_DEVICE float dot(const Pack<T, 8>& a, const Pack<T, 8>& b) {
+JFA_DEVICE float dot(const Eight& a, const Eight& b) {
   float sum = 0;
   JFA_UNROLL
-  for (int i = 0; i < 8; ++i) sum += M::to_float(a.values[i]) * M::to_float(b.values[i]);
+  for (int i = 0; i < 8; ++i) {
+    sum += element_of<M, T>(a.values, i) * element_of<M, T>(b.values, i);
+  }
   return sum;
 }
 
@@ -93,8 +103,7 @@ JFA_DEVICE void hide_transposed(Scores& s, const Mask& mask, int first_key, int 
 /// Element `i` of an operand, in the order of a fragment's values.
 template <class T>
 JFA_DEVICE float element(const auto& of, int i) {
-  using M = typename std::remove_cvref_t<decltype(of)>::M;
-  return M::to_float(T{static_cast<std::uint16_t>(of.values[i / 2] >> (i % 2 * 16))});
+  return element_of<typename std::remove_cvref_t<decltype(of)>::M, T>(of.values, i);
 }
 
 /// S^T, prepared and masked, becomes P^T.

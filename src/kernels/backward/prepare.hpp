@@ -105,14 +105,15 @@ struct PrepareBackward {
   static constexpr int kThreads = 256;
   static constexpr int kClusterSize = 1;
   static constexpr int kBlocksPerProcessor = 4;
-  static constexpr int kLanes = K::C.head_dim / 8;  // of a row and head, 8 elements each
+  static constexpr int kParts = K::C.head_dim > 64 ? 2 : 1;  // of a lane, 8 elements each
+  static constexpr int kLanes = K::C.head_dim / 8 / kParts;  // of a row and head
   static_assert(32 % kLanes == 0, "rows do not cross warps");
 
   struct Pass {
     static constexpr int kRows = 64;
-    static constexpr int kAtOnce = 2;
+    static constexpr int kAtOnce = 2 / kParts;
     struct Loaded {
-      Pack<T, 8> out, dout;
+      Eight out[kParts], dout[kParts];
       float lse, dlse;
     };
 
@@ -120,16 +121,19 @@ struct PrepareBackward {
 
     JFA_DEVICE int needs(const Place& place) const { return p.needs(place); }
 
+    /// The first column of a lane's part.
+    static JFA_DEVICE int column(const Visit& v, int part) { return 8 * (v.lane + kLanes * part); }
+
     JFA_DEVICE Loaded load(const Visit& v) const {
       Loaded loaded{};
       if ((v.needs & Params::kStatistics) == 0) return loaded;
-      if (8 * v.lane < p.head_dim) {
-        const auto from = [&](const Matrix<T>& x) {
-          return M::load_global(
-              reinterpret_cast<const Pack<T, 8>*>(x.at(v.row, v.head) + 8 * v.lane));
-        };
-        loaded.out = from(p.out);
-        loaded.dout = from(p.dout);
+      const T* out = p.out.at(v.row, v.head);
+      const T* dout = p.dout.at(v.row, v.head);
+      JFA_UNROLL
+      for (int i = 0; i < kParts; ++i) {
+        if (column(v, i) >= p.head_dim) continue;
+        loaded.out[i] = M::load_global(reinterpret_cast<const Eight*>(out + column(v, i)));
+        loaded.dout[i] = M::load_global(reinterpret_cast<const Eight*>(dout + column(v, i)));
       }
       if (v.lane == 0) {
         loaded.lse = M::load_global(p.lse.data + v.head * p.lse.head_stride + v.row);
@@ -141,11 +145,17 @@ struct PrepareBackward {
     }
 
     JFA_DEVICE void use(const Visit& v, const Loaded& loaded) const {
-      float delta = dot<M>(loaded.out, loaded.dout);
+      float delta = 0;
+      JFA_UNROLL
+      for (int i = 0; i < kParts; ++i) delta += dot<M, T>(loaded.out[i], loaded.dout[i]);
       JFA_UNROLL
       for (int step = kLanes / 2; step > 0; step /= 2) delta += M::shuffle_xor(delta, step);
       if ((v.needs & Params::kStatistics) != 0) note(v, loaded.lse, delta - loaded.dlse);
-      const int column = 8 * v.lane;
+      JFA_UNROLL
+      for (int i = 0; i < kParts; ++i) zero_dq(v, column(v, i));
+    }
+    /// Eight columns of dq_sum, or of dq, where the row needs it.
+    JFA_DEVICE void zero_dq(const Visit& v, int column) const {
       if ((v.needs & Params::kSum) != 0 && column < K::DqLayout::summed_dim(p.head_dim)) {
         M::store_global(reinterpret_cast<Pack<float, 8>*>(p.sum_at(v.row, v.head, column)),
                         Pack<float, 8>{});

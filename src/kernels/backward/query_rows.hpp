@@ -233,7 +233,10 @@ struct QueryRows {
     JFA_UNROLL
     for (int i = 0; i < K::C.head_dim / 16; ++i) {
       const int column = 16 * i + M::lane() % 2 * 8;
-      sum += dot<M>(a.template load<8>(row, column), b.template load<8>(row, column));
+      const auto eight = [&](const auto& of) {
+        return M::load_shared(reinterpret_cast<const Eight*>(of.pointer(row, column)));
+      };
+      sum += dot<M, T>(eight(a), eight(b));
     }
     return sum;
   }
