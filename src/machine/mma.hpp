@@ -20,13 +20,13 @@ JFA_DEVICE MmaDescriptor mma_step(std::uint32_t start, int k) {
           kStrideBytes / 16 | kMode << 30 | View::M::kDescriptorVersion};
 }
 
-/// An address within the block: above, in the leading byte offset's place, an address says which
-/// block of the cluster it is.
+/// In a cluster, an address says above the place in the block which block it is. These bits must
+/// not fall into the leading byte offset, where that counts: from panel to panel along M or N.
 template <class View>
 JFA_DEVICE std::uint32_t mma_start(const View& view) {
   constexpr std::uint32_t kLeading = View::kMmaLeadingBytes / 16;
-  constexpr std::uint32_t kWithin = 0x3FFF;
-  return (View::M::uniform(View::M::shared_address(view.base)) / 16 & kWithin) | kLeading << 16;
+  constexpr std::uint32_t kPlace = View::kTransposed && View::kPanels > 1 ? 0x3FFF : ~0U;
+  return (View::M::uniform(View::M::shared_address(view.base)) / 16 & kPlace) | kLeading << 16;
 }
 
 /// acc += a b^T (acc = a b^T unless `accumulate`): `b` is an N x K tile or view, `a` a 64 x K one

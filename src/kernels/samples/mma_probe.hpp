@@ -96,7 +96,9 @@ struct MmaProbe {
     Fragment<M, C.n> acc;
     if constexpr (!C.fresh) acc.fill(0);
     multiply(acc, smem.operands);
-    if (M::cluster_rank() + 1 < C.blocks) return;
+    if constexpr (C.blocks > 1) {
+      if (M::cluster_rank() + 1 < C.blocks) return;
+    }
     acc.apply(
         [&](int row, int col, float& value) { M::store_global(p.d + row * C.n + col, value); });
   }
