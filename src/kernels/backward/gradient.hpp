@@ -49,19 +49,17 @@ JFA_DEVICE float noted_lse(float lse) {
 /// Eight elements of 16 bits, two a register. (As elements, each would take one.)
 using Eight = Pack<std::uint32_t, 4>;
 
-/// Element `i` of words of two.
+/// Element `i` of words of two: of Eight, or of an operand in the order of a fragment's values.
 template <class M, class T>
-JFA_DEVICE float element_of(const std::uint32_t* words, int i) {
-  return M::to_float(T{static_cast<std::uint16_t>(words[i / 2] >> (i % 2 * 16))});
+JFA_DEVICE float element(const auto& of, int i) {
+  return M::to_float(T{static_cast<std::uint16_t>(of.values[i / 2] >> (i % 2 * 16))});
 }
 /// The sum of products of eight elements each.
 template <class M, class T>
 JFA_DEVICE float dot(const Eight& a, const Eight& b) {
   float sum = 0;
   JFA_UNROLL
-  for (int i = 0; i < 8; ++i) {
-    sum += element_of<M, T>(a.values, i) * element_of<M, T>(b.values, i);
-  }
+  for (int i = 0; i < 8; ++i) sum += element<M, T>(a, i) * element<M, T>(b, i);
   return sum;
 }
 
@@ -100,12 +98,6 @@ JFA_DEVICE void hide_transposed(Scores& s, const Mask& mask, int first_key, int 
   }
 }
 
-/// Element `i` of an operand, in the order of a fragment's values.
-template <class T>
-JFA_DEVICE float element(const auto& of, int i) {
-  return element_of<typename std::remove_cvref_t<decltype(of)>::M, T>(of.values, i);
-}
-
 /// S^T, prepared and masked, becomes P^T.
 template <class S, class View>
 JFA_DEVICE void weigh(S& s, float factor, const View& lse) {
@@ -133,8 +125,8 @@ JFA_DEVICE void differentiate(S& dp, const auto& p, const auto& bends, float slo
   dp.map_cols(delta, [slope](float x, float d) { return M::fma(x, slope, -d); });
   JFA_UNROLL
   for (int i = 0; i < S::kValues; ++i) {
-    dp.values[i] *= element<T>(p, i);
-    if constexpr (Scores::kBends) dp.values[i] *= element<T>(bends, i);
+    dp.values[i] *= element<M, T>(p, i);
+    if constexpr (Scores::kBends) dp.values[i] *= element<M, T>(bends, i);
   }
 }
 

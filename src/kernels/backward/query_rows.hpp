@@ -192,7 +192,7 @@ struct QueryRows {
     JFA_UNROLL
     for (int i = 0; i < kKeys / 2; ++i) {
       dp.values[i] *= s.values[i];
-      if constexpr (Scores::kBends) dp.values[i] *= element<T>(bends, i);
+      if constexpr (Scores::kBends) dp.values[i] *= element<M, T>(bends, i);
     }
     convert(slopes, dp);
   }
