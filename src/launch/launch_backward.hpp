@@ -192,9 +192,11 @@ BackwardKernel<Queue> backward_kernel() {
     traits.apart = true;
     constexpr ForwardConfig kOfQueries = of_queries_config(HeadDim, Half, kMore);
     using Q = typename Treated<What, OfQueriesFamily<M, kOfQueries>>::K;
-    using K = typename Treated<What, OfKeysFamily<M, of_keys_config(HeadDim, Half, kMore)>>::K;
-    // Planned as for the other kernels, which a plan serves as well.
+    constexpr BackwardConfig kOfKeys = of_keys_config(HeadDim, Half, What == Treats::Softcap);
+    using K = typename Treated<What, OfKeysFamily<M, kOfKeys>>::K;
+    // A plan serves the kernel by keys as well, but for lists, which this one always takes.
     using Any = typename Treated<What, BackwardFamily<M, kConfig>>::K;
+    using Planned = std::conditional_t<What == Treats::Lists, K, Any>;
     if constexpr (Of == Queries::Few) {
       static_assert(What == Treats::Window, "the others are not offered");
       static_assert(!K::kPairs, "either pairs lead the plan or sequences of few queries do");
@@ -204,7 +206,8 @@ BackwardKernel<Queue> backward_kernel() {
       return {traits, key_shape<K, kMost>, query_shape<Q, kMost>, apart_sizes<K>,
               launch_few<F, Q, K, Queue>};
     } else {
-      return {traits, key_shape<Any>, query_shape<Q>, apart_sizes<K>, launch_apart<Q, K, Queue>};
+      return {traits, key_shape<Planned>, query_shape<Q>, apart_sizes<K>,
+              launch_apart<Q, K, Queue>};
     }
   } else {
     static_assert(What == Treats::Window, "the others are not offered");

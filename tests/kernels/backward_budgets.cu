@@ -57,8 +57,8 @@ void launch_apart() {
   constexpr bool kMore = Mask<Hopper>::kListed;
   launch<BackwardOfQueries<Hopper, of_queries_config(HeadDim, Half, kMore), Mask, Scores>>(1, {},
                                                                                            nullptr);
-  launch<BackwardOfKeys<Hopper, of_keys_config(HeadDim, Half, kMore), Mask, Scores>>(1, {},
-                                                                                     nullptr);
+  constexpr BackwardConfig kOfKeys = of_keys_config(HeadDim, Half, Scores<Hopper>::kBends);
+  launch<BackwardOfKeys<Hopper, kOfKeys, Mask, Scores>>(1, {}, nullptr);
 }
 
 void launch_all() {

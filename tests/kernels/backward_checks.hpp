@@ -52,7 +52,7 @@ template <class M, int HeadDim, bool Half, template <class> class Mask,
 struct ApartKernels {
   static constexpr bool kMore = Mask<M>::kListed;
   static constexpr ForwardConfig kOfQueries = of_queries_config(HeadDim, Half, kMore);
-  static constexpr BackwardConfig kOfKeys = of_keys_config(HeadDim, Half, kMore);
+  static constexpr BackwardConfig kOfKeys = of_keys_config(HeadDim, Half, Scores<M>::kBends);
   using Kernels = TwoKernels<BackwardOfQueries<M, kOfQueries, Mask, Scores>,
                              BackwardOfKeys<M, kOfKeys, Mask, Scores>>;
 };

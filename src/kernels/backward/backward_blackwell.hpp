@@ -56,8 +56,12 @@ constexpr BackwardConfig blackwell_backward_config(int head_dim, bool half) {
 }
 
 template <BackwardConfig C>
-inline constexpr KeyBlocksShape kBlackwellShape = {
-    .keys = 128, .out_rows = 128, .out_cols = C.head_dim, .dq_rows = 128, .pairs = false};
+inline constexpr KeyBlocksShape kBlackwellShape = {.keys = 128,
+                                                   .out_rows = 128,
+                                                   .out_cols = C.head_dim,
+                                                   .dq_rows = 128,
+                                                   .pairs = false,
+                                                   .turns = true};
 
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy = NoMask,
           template <class> class ScorePolicy = ScaledScores>

@@ -35,6 +35,8 @@ struct KeyBlocksShape {
   int out_cols;
   int dq_rows = 64;   // a copy of dQ
   bool pairs = true;  // partners work on sequences of two blocks of keys: partners.hpp
+  bool makes_dq = true;
+  bool turns = false;  // blocks of keys that visit a tile can add to its dQ one after another
 };
 
 /// For tensors of up to `head_dim` columns, 64, 128 or 256; `more`: scores bend or lists are gone
@@ -57,12 +59,13 @@ constexpr BackwardConfig long_backward_config(bool half) {
   return {.kv_slots = 1, .q_slots = 3, .ds_slots = 2, .dq_slots = 2, .half = half};
 }
 
-template <BackwardConfig C, bool Pairs>
+template <BackwardConfig C, bool MakesDq>
 inline constexpr KeyBlocksShape kHopperKeyBlocks = {
     .keys = C.split ? 64 : 128,
     .out_rows = 64,
     .out_cols = C.split ? C.head_dim / 2 : C.head_dim,
-    .pairs = Pairs && !C.split};
+    .pairs = MakesDq && !C.split,
+    .makes_dq = MakesDq};
 
 template <class Machine, BackwardConfig Config, template <class> class MaskPolicy,
           template <class> class ScorePolicy, KeyBlocksShape Shape>
@@ -190,6 +193,8 @@ struct KeyBlocks {
     return {begin, begin + own.size()};
   }
 
+  static constexpr bool kTurns = Shape.turns;
+  static constexpr bool kMakesDq = Shape.makes_dq;
   static constexpr bool kPairs = Shape.pairs && !Mask::kListed;
   static constexpr bool kAddsToKept = true;  // which must hold zeros before
   static constexpr bool kFew = false;        // takes all sequences that it is given
@@ -291,8 +296,8 @@ struct KeyBlocks {
             .kv_length = s.kv_length,
             .statistics = static_cast<int>(first_statistics_tile(s.out_begin, s.index)),
             .out_begin = s.out_begin,
-            .dq = dq,
-            .kept = kept,
+            .dq = Shape.makes_dq ? dq : DqWay::Write,
+            .kept = Shape.makes_dq ? kept : 0,
             .part = 3,
             .sequence = s.index,
             .slot = 0};
@@ -343,7 +348,7 @@ struct KeyBlocks {
     const bool leads = kPairs ? p.shape.pairs : p.shape.few_queries > 0;
     const int leading = leads ? M::load_global(&p.plan[p.batch].items) * p.heads_kv : 0;
     const int items = M::load_global(&p.plan[p.batch].first_item) * p.heads_kv;
-    const bool in_turn = p.turns != nullptr;
+    const bool in_turn = kTurns && p.turns != nullptr;
     int at = 0;
     if constexpr (kPairs) {
       if (leads) take_pairs(p, leading, at, publish);
@@ -390,7 +395,7 @@ struct KeyBlocks {
       if constexpr (Mask::kListed) ListedVisits<K, decltype(w)>{p, smem, w}.publish(block);
       if constexpr (!Mask::kListed) publish<M>(smem.work, w, block);
     };
-    if (p.shares == 0) {
+    if (!Shape.makes_dq || p.shares == 0) {
       take_items(p, found);
     } else {
       take_tasks(p, found);

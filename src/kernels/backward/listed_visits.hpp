@@ -33,7 +33,7 @@ struct ListedVisits {
     for (int i = 0; i < p.group; ++i) {
       Work work = block;
       work.q_head += i;
-      work.kept += i * tiles;
+      if constexpr (K::kMakesDq) work.kept += i * tiles;
       walk(work);
       if (count > 0) hand_over(work, 0);
     }
@@ -88,7 +88,10 @@ struct ListedVisits {
       return;
     }
     if (count == kMost) hand_over(work, 0);
-    const int earlier = p.turns != nullptr ? blocks_before(work, of_tile) : 0;
+    int earlier = 0;
+    if constexpr (K::kTurns) {
+      if (p.turns != nullptr) earlier = blocks_before(work, of_tile);
+    }
     if (M::lane() == count) {
       tile = of_tile * K::kNames + names;
       before = earlier;
@@ -135,7 +138,7 @@ struct ListedVisits {
     smem.work.fill(to, [&](Work& slot) {
       auto& visits = smem.visits[work.slot];
       M::store_shared(&visits.tile[M::lane()], tile);
-      M::store_shared(&visits.before[M::lane()], before);
+      if constexpr (K::kTurns) M::store_shared(&visits.before[M::lane()], before);
       if (M::lane() == 0) M::store_shared(&slot, work);
     });
     count = 0;

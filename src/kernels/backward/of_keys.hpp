@@ -31,9 +31,10 @@
 
 namespace jfa::inline JFA_BACKEND {
 
-/// For tensors of up to `head_dim` columns, 64, 128 or 256, like backward_config().
-constexpr BackwardConfig of_keys_config(int head_dim, bool half, bool more) {
-  BackwardConfig c = backward_config(head_dim, half, more);
+/// For tensors of up to `head_dim` columns, 64, 128 or 256, like backward_config(), but lists take
+/// no registers of the role `keys` here.
+constexpr BackwardConfig of_keys_config(int head_dim, bool half, bool bends) {
+  BackwardConfig c = backward_config(head_dim, half, bends);
   c.queries = 64;
   c.q_slots = head_dim > 128 ? 2 : 3;
   return c;
@@ -63,7 +64,7 @@ struct BackwardOfKeys
       kHopperKeyBlocks<Config, false>.out_cols;  // of dK and dV, a group
   static constexpr int kThreads = 128 * (1 + kGroups);
   // Lists take registers of the role `schedule`.
-  static constexpr int kProduceRegs = Mask::kListed ? 88 : 40;
+  static constexpr int kProduceRegs = Mask::kListed ? 56 : 40;
   static constexpr int kKeyRegs = registers_beside(kProduceRegs, kGroups, 1);
   static constexpr bool kOwnTiles = true;  // a warpgroup visits those that see its half of the keys
 
