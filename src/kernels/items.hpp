@@ -27,6 +27,19 @@ JFA_DEVICE void publish(auto& ring, auto& w, const auto& work) {
   });
 }
 
+/// How many items blocks have drawn before, on lane 0.
+template <class M>
+JFA_DEVICE int draw(int* ticket) {
+  return M::lane() == 0 ? M::atomic_add(ticket, 1) : 0;
+}
+/// The same once `ring` has room for the work of one more: an item that waits in the queue of a
+/// busy block holds up the end of the launch.
+template <class M>
+JFA_DEVICE int draw_late(auto& ring, const auto& w, int* ticket) {
+  M::template mbarrier_wait<Scope::Block>(&ring.empty[w.slot], w.phase.previous());
+  return draw<M>(ticket);
+}
+
 /// The place in the plan, from `at` on, of the sequence that `item` belongs to, where each item of
 /// a sequence stands for `heads` of them. Called by a whole warp.
 template <class M>

@@ -230,7 +230,7 @@ struct BackwardByQueries {
     const int items = M::load_global(&p.plan[p.batch].items) * p.heads;
     int at = 0;
     for (int item = M::block_index(); item < items;) {
-      const int ticket = M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
+      const int ticket = draw<M>(p.ticket);
       at = find_item<M>(p.plan, p.batch, p.heads, at, item);
       const PlannedSequence s = M::load_global(&p.plan[at]);
       found(Work{.blocks = (s.kv_length + kKeys - 1) / kKeys,

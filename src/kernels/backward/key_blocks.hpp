@@ -107,7 +107,9 @@ struct KeyBlocks {
     int sequence;
     int slot;  // of the ring
   };
-  static constexpr int kWorkSlots = 3;
+  static constexpr int kWorkSlots = C.kv_slots + 1;
+  /// Where blocks of keys take long, or some much longer than others.
+  static constexpr bool kDrawsLate = C.kv_slots == 1 || !Mask::kSharesKeys;
 
   /// With lists: the tiles of a piece of work, one a lane of the role that finds them.
   struct ListedTiles {
@@ -342,8 +344,7 @@ struct KeyBlocks {
   /// Then the most expensive first, by whichever block is free; where blocks add in turn, dealt out
   /// evenly, since an item in the queue of a busy block would hold up the others. The first go to
   /// blocks that have fewer of the items before.
-  template <class Publish>
-  static JFA_DEVICE void take_items(const Params& p, Publish publish) {
+  static JFA_DEVICE void take_items(const Params& p, auto& work, const auto& w, auto publish) {
     // Sequences that lead are pairs', or of few queries, which another kernel takes.
     const bool leads = kPairs ? p.shape.pairs : p.shape.few_queries > 0;
     const int leading = leads ? M::load_global(&p.plan[p.batch].items) * p.heads_kv : 0;
@@ -357,12 +358,13 @@ struct KeyBlocks {
     }
     const int turn = M::block_index() - leading % M::grid_size();
     for (int item = leading + (turn < 0 ? turn + M::grid_size() : turn); item < items;) {
-      const int ticket = !in_turn && M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
+      int ticket = kDrawsLate || in_turn ? 0 : draw<M>(p.ticket);
       at = find_item<M>(p.plan, p.batch, p.heads_kv, at, item);
       const PlannedSequence s = M::load_global(&p.plan[at]);
       const BlockPlace place = place_of(p, s, item - s.first_item * p.heads_kv);
       const bool summed = Mask::kListed || p.shape.summed(s.kv_length);
       publish(describe(p, s, place.head, place.block, summed ? DqWay::Sum : DqWay::Write, 0));
+      if (kDrawsLate && !in_turn) ticket = draw_late<M>(work, w, p.ticket);
       item = in_turn ? item + M::grid_size() : leading + M::grid_size() + M::shuffle(ticket, 0);
     }
   }
@@ -396,7 +398,7 @@ struct KeyBlocks {
       if constexpr (!Mask::kListed) publish<M>(smem.work, w, block);
     };
     if (!Shape.makes_dq || p.shares == 0) {
-      take_items(p, found);
+      take_items(p, smem.work, w, found);
     } else {
       take_tasks(p, found);
     }

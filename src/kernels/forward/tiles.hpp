@@ -303,13 +303,22 @@ struct ForwardTiles {
     return {before + within % size, end - 1 - within / size};
   }
 
+  /// Whether tiles first .. last - 1 take so little that the next item is drawn beforehand: shorter
+  /// ones than it takes to draw one come at the end of a launch.
+  static JFA_DEVICE bool is_brief(const Params& p, const PlannedSequence& s, int tiles, int first,
+                                  int last) {
+    constexpr int kKeys = 4096;
+    const Blocks blocks =
+        blocks_of(p, queries_of(p, s.q_length, tiles, first), {s.q_length, s.kv_length});
+    return std::int64_t{blocks.end - blocks.begin} * (last - first) * C.keys <= kKeys;
+  }
+
   static JFA_DEVICE void schedule(const Params& p, auto& smem) {
     auto w = smem.work.writer();
     const auto found = [&](const Work& work) { publish<M>(smem.work, w, work); };
     const int items = M::load_global(&p.plan[p.batch].first_item) * p.packs;
     int at = 0;
     for (int item = M::block_index(); item < items;) {
-      const int ticket = M::lane() == 0 ? M::atomic_add(p.ticket, 1) : 0;
       at = find_item<M>(p.plan, p.batch, p.packs, at, item);
       const PlannedSequence s = M::load_global(&p.plan[at]);
       const Place place = place_of(p, s, item - s.first_item * p.packs);
@@ -317,12 +326,15 @@ struct ForwardTiles {
       const int tiles = p.shape.tiles(s.q_length);
       const int first = place.run * run_tiles;
       const int last = first + run_tiles < tiles ? first + run_tiles : tiles;
+      const bool brief = Mask::kSharesKeys || Mask::kListed || is_brief(p, s, tiles, first, last);
+      int ticket = brief ? draw<M>(p.ticket) : 0;
       for (int tile = first; tile < last; ++tile) {
         Work work = describe(p, s, place.pack, tiles, tile);
         work.first_of_run = tile == first ? 1 : 0;
         work.last_of_run = tile == last - 1 ? 1 : 0;
         found(work);
       }
+      if (!brief) ticket = draw_late<M>(smem.work, w, p.ticket);
       const int drawn = M::shuffle(ticket, 0);
       // One draw an item: this was the last of the launch.
       if (drawn == items - 1 && M::lane() == 0) M::atomic_add(p.ticket, -items);
