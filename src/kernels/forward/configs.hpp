@@ -32,6 +32,7 @@ constexpr ForwardConfig forward_config(int head_dim, Tiles tiles, bool half) {
     return c;
   }
   if (tiles == Tiles::Wide || tiles == Tiles::Narrow) c.groups = 3;
+  c.draws_late = tiles == Tiles::Wide;
   if (of_lists) c.keys = 64;
   if (of_lists || head_dim == 64) c.kv_slots = 8;
   if (head_dim == 64) {

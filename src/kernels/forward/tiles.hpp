@@ -24,6 +24,7 @@ struct ForwardConfig {
   int blocks = 1;           // that a multiprocessor has at once
   bool shares_keys = true;  // tiles of a run share keys and values, where the mask lets them
   int polynomial = 0;       // of so many exponentials one is a polynomial; 0: none
+  bool draws_late = false;  // for tiles that take long, where a mask makes some take much longer
 };
 
 /// `Rows`: of a tile, for each warpgroup that attends.
@@ -45,6 +46,7 @@ struct ForwardTiles {
   static constexpr int kPartRows = 64;
   static constexpr int kParts = kTileRows / kPartRows;
   static constexpr int kGroupParts = kGroupRows / kPartRows;
+  static constexpr bool kDrawsLate = C.draws_late && !Mask::kSharesKeys;
   static constexpr int kRunTiles = 8;  // of a run at most, so that long ones can be shared out
 
   /// One tile of queries: what every role needs to know of it.
@@ -303,16 +305,6 @@ struct ForwardTiles {
     return {before + within % size, end - 1 - within / size};
   }
 
-  /// Whether tiles first .. last - 1 take so little that the next item is drawn beforehand: shorter
-  /// ones than it takes to draw one come at the end of a launch.
-  static JFA_DEVICE bool is_brief(const Params& p, const PlannedSequence& s, int tiles, int first,
-                                  int last) {
-    constexpr int kKeys = 4096;
-    const Blocks blocks =
-        blocks_of(p, queries_of(p, s.q_length, tiles, first), {s.q_length, s.kv_length});
-    return std::int64_t{blocks.end - blocks.begin} * (last - first) * C.keys <= kKeys;
-  }
-
   static JFA_DEVICE void schedule(const Params& p, auto& smem) {
     auto w = smem.work.writer();
     const auto found = [&](const Work& work) { publish<M>(smem.work, w, work); };
@@ -326,15 +318,14 @@ struct ForwardTiles {
       const int tiles = p.shape.tiles(s.q_length);
       const int first = place.run * run_tiles;
       const int last = first + run_tiles < tiles ? first + run_tiles : tiles;
-      const bool brief = Mask::kSharesKeys || Mask::kListed || is_brief(p, s, tiles, first, last);
-      int ticket = brief ? draw<M>(p.ticket) : 0;
+      int ticket = kDrawsLate ? 0 : draw<M>(p.ticket);
       for (int tile = first; tile < last; ++tile) {
         Work work = describe(p, s, place.pack, tiles, tile);
         work.first_of_run = tile == first ? 1 : 0;
         work.last_of_run = tile == last - 1 ? 1 : 0;
         found(work);
       }
-      if (!brief) ticket = draw_late<M>(smem.work, w, p.ticket);
+      if (kDrawsLate) ticket = draw_late<M>(smem.work, w, p.ticket);
       const int drawn = M::shuffle(ticket, 0);
       // One draw an item: this was the last of the launch.
       if (drawn == items - 1 && M::lane() == 0) M::atomic_add(p.ticket, -items);
